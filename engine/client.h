@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files that implement engine.h share; nobody else includes it. */
+#ifndef ENGINE_CLIENT_H
+#define ENGINE_CLIENT_H
+
+#include "engine/engine.h"
+#include "engine/http.h"
+
+struct eng_client {
+	const struct eng_endpoint *endpoint;
+	struct eng_http *http;
+	enum eng_kind kind;
+	char version[64];
+	char api[16];
+	int64_t deadline;
+};
+
+enum {
+	ENG_TIMEOUT_MS = 30 * 1000,	 /* of one request */
+	ENG_PUT_TIMEOUT_MS = 120 * 1000, /* of an upload */
+};
+
+/* Start a path: "/v<api>". */
+int eng_path_begin(const struct eng_client *client, struct sb_buf *path, struct sb_err *err)
+	sb_must_check;
+
+/* req->timeout_ms as the client's deadline allows; an error when it has passed. */
+int eng_limit_time(const struct eng_client *client, struct eng_http_req *req, struct sb_err *err)
+	sb_must_check;
+
+/* eng_http_do with the time limit applied. */
+int eng_call(struct eng_client *client, struct eng_http_req *req, struct eng_http_reply *reply,
+	struct sb_err *err) sb_must_check;
+
+/* GET a JSON document: a new reference for 200, NULL in *ret for any other status. */
+int eng_get_json(struct eng_client *client, const char *path, json_t **ret,
+	struct eng_http_reply *reply, struct sb_err *err) sb_must_check;
+
+/* The engine's own words in a refusal: the JSON member "message", else the text, else "". */
+void eng_reply_message(const struct eng_http_reply *reply, char *text, size_t size);
+
+/* Set the error for a refusal: "docker refuses to <what>: <its words> (HTTP <status>)". */
+int eng_refused(const struct eng_client *client, const struct eng_http_reply *reply,
+	enum sb_code code, const char *what, struct sb_err *err);
+
+/*
+ * The pure halves of inspecting and of stat: what an engine wrote, turned into our values. On
+ * failure of the first, *ret may be half filled; release it.
+ */
+int eng_container_parse(enum eng_kind kind, json_t *doc, struct eng_container *ret,
+	struct sb_err *err) sb_must_check;
+int eng_stat_parse(const char *header, struct eng_stat *ret, struct sb_err *err) sb_must_check;
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The public face of the client for the Docker and Podman REST API: open an endpoint, look at
+ * containers, read and write their file systems, run programs in them.
+ *
+ * A client is one connection with its state: use one per thread. Everything that waits obeys the
+ * client's deadlines and the interrupt flag, and ends in one error with a code of err.h.
+ */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include "engine/buf.h"
+#include "engine/endpoint.h"
+#include "engine/interrupt.h"
+#include "engine/json.h"
+
+#include <stdint.h>
+
+enum eng_kind { ENG_DOCKER, ENG_PODMAN };
+
+struct eng_client; /* opaque */
+
+/* Once per process, before threads. */
+int eng_global_init(struct sb_err *err) sb_must_check;
+
+/*
+ * Connect, ping, and settle the API version. `endpoint` must outlive the client. timeout_ms bounds
+ * everything done with this client from now on; 0 is no bound beyond the per-request ones.
+ */
+int eng_open(const struct eng_endpoint *endpoint, int timeout_ms, struct eng_client **ret,
+	struct sb_err *err) sb_must_check;
+void eng_close(struct eng_client *client);
+void eng_closep(struct eng_client **client);
+
+enum eng_kind eng_client_kind(const struct eng_client *client);
+const char *eng_client_kind_name(const struct eng_client *client); /* "docker", "podman" */
+const char *eng_client_version(const struct eng_client *client);   /* "28.5.2"; "" if not said */
+const char *eng_client_api(const struct eng_client *client);	   /* "1.51": the version spoken */
+const struct eng_endpoint *eng_client_endpoint(const struct eng_client *client);
+
+/* A fresh allowance of time for the next piece of work; 0 is no bound. */
+void eng_begin_work(struct eng_client *client, int timeout_ms);
+
+/* Milliseconds left of it, at most `cap`. */
+int eng_time_left(const struct eng_client *client, int cap);
+
+/*
+ * From now on this client cleans up: it has a fresh allowance of time, and an interrupt no longer
+ * stops it.
+ */
+void eng_begin_cleanup(struct eng_client *client, int timeout_ms);
+
+/* Whether the user asked to stop and this client obeys that. */
+bool eng_is_interrupted(const struct eng_client *client);
+
+/* ---- containers and images (container.c) ---- */
+
+enum eng_mount_type { ENG_MOUNT_BIND, ENG_MOUNT_VOLUME, ENG_MOUNT_TMPFS, ENG_MOUNT_OTHER };
+
+struct eng_mount {
+	enum eng_mount_type type;
+	const char *destination;
+	const char *options; /* of a tmpfs: "rw,noexec,size=64k"; else the mode string; never NULL */
+	bool writable;
+	bool noexec; /* as far as the engine says */
+};
+
+/* An inspected container. Strings are borrowed from `doc`; absent ones are "". */
+struct eng_container {
+	json_t *doc; /* owned */
+	const char *id; /* 64 hex digits */
+	const char *name;
+	const char *state; /* "running", "paused", "exited", … in Docker's words */
+	const char *image_id;
+	const char *image; /* as named when it was made */
+	const char *user;  /* Config.User */
+	const char *path;  /* the program of pid 1 */
+	const char *arch;  /* of the image manifest, where inspect tells it; else "" */
+	json_t *labels;	   /* borrowed, may be NULL */
+	bool read_only;	   /* the root file system */
+	bool privileged;
+	struct eng_mount *mounts; /* owned; --tmpfs entries included */
+	size_t mount_count;
+};
+
+#define ENG_CONTAINER_INIT {0}
+void eng_container_release(struct eng_container *container);
+
+/*
+ * Look a container up by name, id or unique id prefix. An unknown or ambiguous one is
+ * SB_NO_CONTAINER.
+ */
+int eng_container_inspect(struct eng_client *client, const char *ref, struct eng_container *ret,
+	struct sb_err *err) sb_must_check;
+
+/* 0 when something can be executed in there now; else SB_NO_CONTAINER naming the state. */
+int eng_container_need_running(const struct eng_container *container, struct sb_err *err)
+	sb_must_check;
+
+struct eng_image {
+	char os[32];
+	char arch[32]; /* "" is unknown in all three */
+	char variant[32];
+};
+
+/* What the container's image is labelled with. 1: the engine no longer has the image. */
+int eng_image_inspect(struct eng_client *client, const struct eng_container *container,
+	struct eng_image *ret, struct sb_err *err) sb_must_check;
+
+/* All containers (running ones only unless `all`): the engine's array, a new reference. */
+int eng_container_list(struct eng_client *client, bool all, json_t **ret, struct sb_err *err)
+	sb_must_check;
+
+/* ---- the archive API (archive.c) ---- */
+
+enum eng_type { ENG_FILE, ENG_DIR, ENG_LINK, ENG_SPECIAL };
+
+struct eng_stat {
+	enum eng_type type;
+	unsigned mode; /* the twelve permission bits */
+	uint64_t size;
+	char link[1024]; /* of a link: its target, resolved by the engine inside the container */
+};
+
+/* lstat by HEAD. 1: nothing is there. */
+int eng_archive_stat(struct eng_client *client, const char *id, const char *path,
+	struct eng_stat *ret, struct sb_err *err) sb_must_check;
+
+/*
+ * Add the first max_bytes of a regular file to out by GET, following links inside the container.
+ * 1: nothing is there, or it is not a regular file.
+ */
+int eng_archive_read(struct eng_client *client, const char *id, const char *path, size_t max_bytes,
+	struct sb_buf *out, struct sb_err *err) sb_must_check;
+
+/* Unpack an uncompressed tar below `path`, which must be a directory. */
+int eng_archive_put(struct eng_client *client, const char *id, const char *path, const void *tar,
+	size_t len, struct sb_err *err) sb_must_check;
+
+/* ---- running a program (exec.c) ---- */
+
+struct eng_exec; /* opaque: one started program with its three streams */
+
+struct eng_exec_opts {
+	const char *const *argv; /* NULL-terminated; argv[0] absolute */
+	const char *const *env;	 /* NULL-terminated "K=V", on top of the container's own; or NULL */
+	const char *user;	 /* NULL is "0:0" */
+	const char *cwd;	 /* NULL is "/" */
+};
+
+int eng_exec_start(struct eng_client *client, const char *id, const struct eng_exec_opts *opts,
+	struct eng_exec **ret, struct sb_err *err) sb_must_check;
+
+/* Give up the streams. The program is not killed by it; it sees EOF on stdin. */
+void eng_exec_close(struct eng_exec *exec);
+void eng_exec_closep(struct eng_exec **exec);
+
+/* Send what goes at once, or all of data, to stdin. 1: the program is gone. */
+int eng_exec_send(struct eng_exec *exec, const void *data, size_t len, size_t *ret_len,
+	struct sb_err *err) sb_must_check;
+int eng_exec_write(struct eng_exec *exec, const void *data, size_t len, struct sb_err *err)
+	sb_must_check;
+int eng_exec_close_stdin(struct eng_exec *exec, struct sb_err *err) sb_must_check;
+
+/*
+ * Wait for output and add it to `out`; stderr goes to a bounded buffer (eng_exec_stderr), whose
+ * oldest bytes are dropped when it is full. Returns 0 after some output or when timeout_ms passed
+ * (-1: until the client's deadline), 1 at the end of the stream.
+ */
+int eng_exec_read(struct eng_exec *exec, int timeout_ms, struct sb_buf *out, struct sb_err *err)
+	sb_must_check;
+struct sb_buf *eng_exec_stderr(struct eng_exec *exec); /* borrowed */
+
+/* The descriptor to poll for input; data may already be held back: read until nothing comes. */
+int eng_exec_fd(const struct eng_exec *exec);
+
+/* After the end of the stream: the exit status (one more request, repeated until it is known). */
+int eng_exec_status(struct eng_exec *exec, int *ret, struct sb_err *err) sb_must_check;
+
+#endif

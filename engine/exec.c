@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/client.h"
+
+#include "engine/clock.h"
+#include "engine/log.h"
+#include "engine/stream.h"
+
+#include <string.h>
+
+enum {
+	STATUS_WAIT_MS = 3000,	/* the engine may learn of the end after the stream's end */
+	STATUS_PAUSE_MS = 20,
+};
+
+struct eng_exec {
+	struct eng_client *client;
+	struct eng_stream *stream;
+	struct eng_frames frames;
+	struct sb_buf stderr_text;
+	char id[129];
+};
+
+/* What one read collects. */
+struct intake {
+	struct eng_exec *exec;
+	struct sb_buf *out;
+	struct sb_err err;
+};
+
+static json_t *string_list(const char *const *words)
+{
+	json_t *list = json_array();
+
+	for (; list && *words; words++)
+		if (json_array_append_new(list, json_string(*words)) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	return list;
+}
+
+static char *create_body(const struct eng_exec_opts *opts)
+{
+	static const char *const nothing[] = {NULL};
+	json_auto_t *body = json_pack("{s:b, s:b, s:b, s:b, s:s, s:s, s:o, s:o}", "AttachStdin", 1,
+		"AttachStdout", 1, "AttachStderr", 1, "Tty", 0, "User",
+		opts->user ? opts->user : "0:0", "WorkingDir", opts->cwd ? opts->cwd : "/", "Cmd",
+		string_list(opts->argv), "Env", string_list(opts->env ? opts->env : nothing));
+
+	return body ? json_dumps(body, JSON_COMPACT) : NULL;
+}
+
+static int keep_id(struct eng_exec *exec, const struct eng_http_reply *reply, struct sb_err *err)
+{
+	json_auto_t *doc = sb_json_parse(sb_buf_str(&reply->body), reply->body.len,
+		"the engine's answer to an exec", err);
+	const char *id = doc ? sb_json_str(doc, "Id") : NULL;
+
+	if (!doc)
+		return -1;
+	if (!id || !*id || strlen(id) >= sizeof(exec->id) ||
+		strspn(id, "0123456789abcdef") != strlen(id))
+		return sb_err_set(err, SB_FAILED, "the engine gives no id for an exec");
+	strcpy(exec->id, id);
+	return 0;
+}
+
+static enum sb_code refusal_code(const struct eng_http_reply *reply)
+{
+	char text[400];
+
+	eng_reply_message(reply, text, sizeof(text));
+	if (reply->status == 404 || reply->status == 409 ||
+		strcasestr(text, "on running containers"))
+		return SB_NO_CONTAINER;
+	return SB_FAILED;
+}
+
+static int create(struct eng_exec *exec, const char *container,
+	const struct eng_exec_opts *opts, struct sb_err *err)
+{
+	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
+	sb_autobuf struct sb_buf path = SB_BUF_INIT(SB_MAX_HEADERS);
+	sb_autofree char *body = create_body(opts);
+	struct eng_http_req req = {.method = "POST", .type = "application/json", .body = body};
+
+	if (!body)
+		return sb_err_nomem(err);
+	req.body_len = strlen(body);
+	if (eng_path_begin(exec->client, &path, err) < 0 ||
+		sb_buf_addf(&path, err, "/containers/%s/exec", container) < 0)
+		return -1;
+	req.path = path.data;
+	if (eng_call(exec->client, &req, &reply, err) < 0)
+		return -1;
+	if (reply.status != 201)
+		return eng_refused(exec->client, &reply, refusal_code(&reply),
+			"run a program in the container", err);
+	return keep_id(exec, &reply, err);
+}
+
+static int start(struct eng_exec *exec, struct sb_err *err)
+{
+	static const char body[] = "{\"Detach\":false,\"Tty\":false}";
+	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
+	sb_autobuf struct sb_buf path = SB_BUF_INIT(SB_MAX_HEADERS);
+	struct eng_http_req req = {.method = "POST", .type = "application/json", .body = body,
+		.body_len = sizeof(body) - 1, .timeout_ms = ENG_TIMEOUT_MS};
+
+	if (eng_path_begin(exec->client, &path, err) < 0 ||
+		sb_buf_addf(&path, err, "/exec/%s/start", exec->id) < 0)
+		return -1;
+	req.path = path.data;
+	if (eng_limit_time(exec->client, &req, err) < 0 ||
+		eng_http_upgrade(exec->client->http, &req, &exec->stream, &reply, err) < 0)
+		return -1;
+	if (!exec->stream)
+		return eng_refused(exec->client, &reply, refusal_code(&reply),
+			"start a program in the container", err);
+	return 0;
+}
+
+int eng_exec_start(struct eng_client *client, const char *id, const struct eng_exec_opts *opts,
+	struct eng_exec **ret, struct sb_err *err)
+{
+	sb_auto(eng_exec_closep) struct eng_exec *exec = calloc(1, sizeof(*exec));
+
+	if (!exec)
+		return sb_err_nomem(err);
+	exec->client = client;
+	exec->stderr_text.max = SB_MAX_FRAME_TEXT;
+	sb_log(SB_TRACE_EXEC, "%s %s in %.12s", opts->argv[0],
+		opts->argv[1] ? opts->argv[1] : "", id);
+	if (create(exec, id, opts, err) < 0 || start(exec, err) < 0)
+		return -1;
+	*ret = sb_steal(exec);
+	return 0;
+}
+
+void eng_exec_close(struct eng_exec *exec)
+{
+	if (!exec)
+		return;
+	eng_stream_close(exec->stream);
+	sb_buf_release(&exec->stderr_text);
+	free(exec);
+}
+
+void eng_exec_closep(struct eng_exec **exec)
+{
+	eng_exec_close(*exec);
+}
+
+int eng_exec_send(struct eng_exec *exec, const void *data, size_t len, size_t *ret_len,
+	struct sb_err *err)
+{
+	return eng_stream_send(exec->stream, data, len, ret_len, err);
+}
+
+int eng_exec_write(struct eng_exec *exec, const void *data, size_t len, struct sb_err *err)
+{
+	const char *from = data;
+
+	while (len) {
+		size_t sent;
+		int ret = eng_exec_send(exec, from, len, &sent, err);
+
+		if (ret)
+			return ret;
+		from += sent;
+		len -= sent;
+		if (sent)
+			continue;
+		if (sb_left_ms(exec->client->deadline, 1) == 0)
+			return sb_err_set(err, SB_NO_ENGINE, "out of time while sending input");
+		eng_stream_wait(exec->stream, true, sb_left_ms(exec->client->deadline, 200));
+	}
+	return 0;
+}
+
+int eng_exec_close_stdin(struct eng_exec *exec, struct sb_err *err)
+{
+	return eng_stream_half_close(exec->stream, err);
+}
+
+/* Of more diagnostics than are kept, the last are the ones that tell. */
+static int keep_stderr(struct sb_buf *text, const char *data, size_t len, struct sb_err *err)
+{
+	if (len > text->max) {
+		data += len - text->max;
+		len = text->max;
+	}
+	if (text->len > text->max - len)
+		sb_buf_consume(text, text->len - (text->max - len));
+	return sb_buf_add(text, data, len, err);
+}
+
+static int take_piece(void *ctx, int stream, const char *data, size_t len)
+{
+	struct intake *intake = ctx;
+
+	if (stream == 1)
+		return sb_buf_add(intake->out, data, len, &intake->err);
+	return keep_stderr(&intake->exec->stderr_text, data, len, &intake->err);
+}
+
+int eng_exec_read(struct eng_exec *exec, int timeout_ms, struct sb_buf *out, struct sb_err *err)
+{
+	struct intake intake = {exec, out, SB_ERR_INIT};
+	int64_t until = timeout_ms < 0 ? SB_NEVER : sb_now_ms() + timeout_ms;
+	size_t before = out->len, len;
+	char chunk[65536];
+
+	while (out->len == before) {
+		int left = sb_left_ms(exec->client->deadline, sb_left_ms(until, ENG_TIMEOUT_MS));
+		int ret;
+
+		ret = eng_stream_recv(exec->stream, chunk, sizeof(chunk), left, &len, err);
+		if (ret)
+			return ret;
+		if (len == 0 && until != SB_NEVER && sb_left_ms(until, 1) == 0)
+			return 0;
+		if (len == 0 && sb_left_ms(exec->client->deadline, 1) == 0)
+			return sb_err_set(err, SB_NO_SERVICE,
+				"the program in the container did not answer in time");
+		if (eng_frames_feed(&exec->frames, chunk, len, take_piece, &intake, err) < 0 ||
+			intake.err.code != SB_OK) {
+			if (intake.err.code != SB_OK)
+				*err = intake.err;
+			return sb_err_wrap(err, "output of the program in the container");
+		}
+	}
+	return 0;
+}
+
+struct sb_buf *eng_exec_stderr(struct eng_exec *exec)
+{
+	return &exec->stderr_text;
+}
+
+int eng_exec_fd(const struct eng_exec *exec)
+{
+	return eng_stream_fd(exec->stream);
+}
+
+static int get_status(struct eng_exec *exec, const char *path, bool *running, int *ret,
+	struct sb_err *err)
+{
+	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
+	json_auto_t *doc = NULL;
+
+	if (eng_get_json(exec->client, path, &doc, &reply, err) < 0)
+		return -1;
+	if (!doc)
+		return eng_refused(exec->client, &reply, refusal_code(&reply),
+			"tell how a program ended", err);
+	*running = sb_json_bool(doc, "Running") || !json_is_integer(sb_json_at(doc, "ExitCode"));
+	*ret = (int)sb_json_int(doc, "ExitCode", -1);
+	return 0;
+}
+
+int eng_exec_status(struct eng_exec *exec, int *ret, struct sb_err *err)
+{
+	sb_autobuf struct sb_buf path = SB_BUF_INIT(SB_MAX_HEADERS);
+	int64_t until = sb_deadline(STATUS_WAIT_MS);
+	bool running = true;
+
+	if (eng_path_begin(exec->client, &path, err) < 0 ||
+		sb_buf_addf(&path, err, "/exec/%s/json", exec->id) < 0)
+		return -1;
+	for (;;) {
+		if (get_status(exec, path.data, &running, ret, err) < 0)
+			return -1;
+		if (!running)
+			return 0;
+		if (sb_left_ms(until, 1) == 0)
+			return sb_err_set(err, SB_FAILED,
+				"the engine does not tell how a program ended");
+		sb_sleep_ms(STATUS_PAUSE_MS);
+	}
+}

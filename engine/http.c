@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/http.h"
+
+#include "engine/clock.h"
+#include "engine/log.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+enum {
+	CONNECT_TIMEOUT_MS = 5000,
+	IDLE_TIMEOUT_S = 20,
+	WAIT_SLICE_MS = 200, /* how often a wait looks at the interrupt flag */
+};
+
+volatile sig_atomic_t eng_interrupted;
+
+struct eng_http {
+	const struct eng_endpoint *endpoint;
+	CURL *easy;
+	bool ignore_interrupt;
+	char problem[CURL_ERROR_SIZE];
+};
+
+struct eng_stream {
+	const struct eng_http *http;
+	CURL *easy;
+	curl_socket_t fd;
+	struct sb_buf early; /* came together with the header */
+};
+
+struct transfer {
+	const struct eng_http_req *req;
+	struct eng_http_reply *reply;
+	CURL *easy;
+	struct sb_err err; /* of a callback */
+};
+
+static void free_curl_list(struct curl_slist **list)
+{
+	curl_slist_free_all(*list);
+}
+
+int eng_http_global_init(struct sb_err *err)
+{
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+		return sb_err_set(err, SB_FAILED, "cannot initialise libcurl");
+	return 0;
+}
+
+void eng_http_reply_release(struct eng_http_reply *reply)
+{
+	sb_buf_release(&reply->headers);
+	sb_buf_release(&reply->body);
+}
+
+int eng_http_new(const struct eng_endpoint *endpoint, struct eng_http **ret, struct sb_err *err)
+{
+	struct eng_http *http = calloc(1, sizeof(*http));
+
+	if (!http)
+		return sb_err_nomem(err);
+	http->endpoint = endpoint;
+	http->easy = curl_easy_init();
+	if (!http->easy) {
+		free(http);
+		return sb_err_nomem(err);
+	}
+	*ret = http;
+	return 0;
+}
+
+void eng_http_free(struct eng_http *http)
+{
+	if (!http)
+		return;
+	curl_easy_cleanup(http->easy);
+	free(http);
+}
+
+void eng_http_ignore_interrupt(struct eng_http *http, bool ignore)
+{
+	http->ignore_interrupt = ignore;
+}
+
+bool eng_http_is_interrupted(const struct eng_http *http)
+{
+	return eng_interrupted && !http->ignore_interrupt;
+}
+
+int eng_http_escape(struct sb_buf *buf, const char *text, struct sb_err *err)
+{
+	static const char keep[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				   "0123456789-._~";
+
+	for (; *text; text++)
+		if (strchr(keep, *text) ? sb_buf_add(buf, text, 1, err) < 0
+					: sb_buf_addf(buf, err, "%%%02X", (unsigned char)*text) < 0)
+			return -1;
+	return 0;
+}
+
+const char *eng_http_header(const struct eng_http_reply *reply, const char *name, char *value,
+	size_t size)
+{
+	size_t name_len = strlen(name);
+
+	for (const char *line = sb_buf_str(&reply->headers); *line;) {
+		size_t len = strcspn(line, "\r\n");
+
+		if (len > name_len && line[name_len] == ':' && !strncasecmp(line, name, name_len)) {
+			const char *from = line + name_len + 1;
+
+			from += strspn(from, " \t");
+			snprintf(value, size, "%.*s", (int)(line + len - from), from);
+			return value;
+		}
+		line += len + strspn(line + len, "\r\n");
+	}
+	return NULL;
+}
+
+static size_t on_header(char *data, size_t one, size_t len, void *ctx)
+{
+	struct transfer *transfer = ctx;
+
+	(void)one;
+	if (len > 5 && !strncmp(data, "HTTP/", 5))
+		sb_buf_reset(&transfer->reply->headers);
+	return sb_buf_add(&transfer->reply->headers, data, len, &transfer->err) < 0 ? 0 : len;
+}
+
+static size_t on_body(char *data, size_t one, size_t len, void *ctx)
+{
+	struct transfer *transfer = ctx;
+	struct eng_http_reply *reply = transfer->reply;
+	long status = 0;
+
+	(void)one;
+	curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (transfer->req->sink && status >= 200 && status < 300) {
+		reply->stopped = transfer->req->sink(transfer->req->ctx, data, len) != 0;
+		return reply->stopped ? 0 : len;
+	}
+	return sb_buf_add(&reply->body, data, len, &transfer->err) < 0 ? 0 : len;
+}
+
+static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down, curl_off_t up_total,
+	curl_off_t up)
+{
+	(void)down_total, (void)down, (void)up_total, (void)up;
+	return eng_http_is_interrupted(ctx);
+}
+
+static void set_tls(CURL *easy, const struct eng_endpoint *endpoint)
+{
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, endpoint->tls_verify ? 1L : 0L);
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, endpoint->tls_verify ? 2L : 0L);
+	if (endpoint->ca)
+		curl_easy_setopt(easy, CURLOPT_CAINFO, endpoint->ca);
+	if (endpoint->cert)
+		curl_easy_setopt(easy, CURLOPT_SSLCERT, endpoint->cert);
+	if (endpoint->key)
+		curl_easy_setopt(easy, CURLOPT_SSLKEY, endpoint->key);
+}
+
+/* What every connection of ours has in common. The URL's path is set by the caller. */
+static void set_common(CURL *easy, struct eng_http *http)
+{
+	const struct eng_endpoint *endpoint = http->endpoint;
+
+	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, http->problem);
+	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(easy, CURLOPT_PROXY, "");
+	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
+	curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+	curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+	curl_easy_setopt(easy, CURLOPT_XFERINFODATA, http);
+	if (endpoint->socket)
+		curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, endpoint->socket);
+	if (endpoint->tls)
+		set_tls(easy, endpoint);
+}
+
+static int make_url(const struct eng_endpoint *endpoint, const char *path, struct sb_buf *url,
+	struct sb_err *err)
+{
+	return sb_buf_addf(url, err, "%s://%s%s%s", endpoint->tls ? "https" : "http",
+		endpoint->socket ? "localhost" : endpoint->host, endpoint->prefix, path);
+}
+
+static const struct {
+	int number;
+	const char *text;
+} connect_reasons[] = {
+	{ENOENT, "there is no such socket; is the engine running?"},
+	{ECONNREFUSED, "nothing listens there; is the engine running?"},
+	{EACCES, "permission denied; use sudo, or join the group that owns the socket"},
+	{EPERM, "permission denied; use sudo, or join the group that owns the socket"},
+	{ENOTSOCK, "it is not a socket"},
+	{EPROTOTYPE, "it is not a stream socket"},
+};
+
+/* libcurl speaks of hosts and ports even for a Unix socket; the user gave a URL. */
+static int fail_connect(CURL *easy, const struct eng_endpoint *endpoint, const char *problem,
+	struct sb_err *err)
+{
+	long number = 0;
+
+	curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number);
+	for (size_t i = 0; i < SB_ARRAY_SIZE(connect_reasons); i++)
+		if (connect_reasons[i].number == number)
+			return sb_err_set(err, SB_NO_ENGINE,
+				"cannot reach the engine at '%s' (from %s): %s", endpoint->url,
+				endpoint->why, connect_reasons[i].text);
+	return sb_err_set(err, SB_NO_ENGINE, "cannot reach the engine at '%s' (from %s): %s",
+		endpoint->url, endpoint->why, number ? strerror((int)number) : problem);
+}
+
+static int fail_transfer(CURLcode code, CURL *easy, const struct eng_http *http,
+	const struct eng_http_req *req, struct sb_err *err)
+{
+	const struct eng_endpoint *endpoint = http->endpoint;
+
+	if (eng_http_is_interrupted(http))
+		return sb_err_set(err, SB_INTERRUPTED, "interrupted");
+	switch (code) {
+	case CURLE_COULDNT_CONNECT:
+	case CURLE_COULDNT_RESOLVE_HOST:
+	case CURLE_SSL_CONNECT_ERROR:
+	case CURLE_SSL_CERTPROBLEM:
+	case CURLE_PEER_FAILED_VERIFICATION:
+	case CURLE_SSL_CACERT_BADFILE:
+		return fail_connect(easy, endpoint, http->problem, err);
+	case CURLE_OPERATION_TIMEDOUT:
+		return sb_err_set(err, SB_NO_ENGINE,
+			"the engine at '%s' did not answer %s %s in time; it may be busy with this "
+			"container, see --timeout",
+			endpoint->url, req->method, req->path);
+	case CURLE_OUT_OF_MEMORY:
+		return sb_err_nomem(err);
+	default:
+		return sb_err_set(err, SB_NO_ENGINE,
+			"the engine at '%s' broke off while answering %s %s: %s", endpoint->url,
+			req->method, req->path,
+			http->problem[0] ? http->problem : curl_easy_strerror(code));
+	}
+}
+
+static void trace(const struct eng_http_req *req, int status, size_t len, int64_t since)
+{
+	sb_log(SB_TRACE_HTTP, "%s %s -> %d, %zu bytes out, %zu in, %d ms", req->method, req->path,
+		status, req->body_len, len, (int)(sb_now_ms() - since));
+}
+
+static int add_header(struct curl_slist **list, const char *line, struct sb_err *err)
+{
+	struct curl_slist *grown = curl_slist_append(*list, line);
+
+	if (!grown)
+		return sb_err_nomem(err);
+	*list = grown;
+	return 0;
+}
+
+static int set_request(CURL *easy, const struct eng_http_req *req, struct curl_slist **headers,
+	struct sb_err *err)
+{
+	char type[128];
+
+	if (!strcmp(req->method, "HEAD"))
+		curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+	else if (strcmp(req->method, "GET") != 0) {
+		curl_easy_setopt(easy, CURLOPT_POST, 1L);
+		curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)req->body_len);
+		curl_easy_setopt(easy, CURLOPT_POSTFIELDS, req->body ? req->body : "");
+		curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, req->method);
+		snprintf(type, sizeof(type), "Content-Type: %s", req->type);
+		/* The whole body is ready: waiting for "100 Continue" would be a round trip. */
+		if (add_header(headers, type, err) < 0 || add_header(headers, "Expect:", err) < 0)
+			return -1;
+	}
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, *headers);
+	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(req->timeout_ms > 0 ? req->timeout_ms : 1));
+	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)IDLE_TIMEOUT_S);
+	return 0;
+}
+
+int eng_http_do(struct eng_http *http, const struct eng_http_req *req,
+	struct eng_http_reply *reply, struct sb_err *err)
+{
+	struct transfer transfer = {req, reply, http->easy, SB_ERR_INIT};
+	sb_auto(free_curl_list) struct curl_slist *headers = NULL;
+	sb_autobuf struct sb_buf url = SB_BUF_INIT(SB_MAX_HEADERS);
+	int64_t start = sb_now_ms();
+	CURL *easy = http->easy;
+	CURLcode code;
+	long status = 0;
+
+	curl_easy_reset(easy);
+	http->problem[0] = '\0';
+	reply->body.max = req->max_reply;
+	set_common(easy, http);
+	if (make_url(http->endpoint, req->path, &url, err) < 0 ||
+		set_request(easy, req, &headers, err) < 0)
+		return -1;
+	curl_easy_setopt(easy, CURLOPT_URL, url.data);
+	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+	curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
+	code = curl_easy_perform(easy);
+	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL);
+	reply->status = (int)status;
+	trace(req, reply->status, reply->body.len, start);
+	if (transfer.err.code != SB_OK) {
+		*err = transfer.err;
+		return sb_err_wrap(err, "the engine's answer to %s %s", req->method, req->path);
+	}
+	if (code != CURLE_OK && !reply->stopped)
+		return fail_transfer(code, easy, http, req, err);
+	return 0;
+}
+
+/* ---- upgraded connections ---- */
+
+void eng_stream_close(struct eng_stream *stream)
+{
+	if (!stream)
+		return;
+	curl_easy_cleanup(stream->easy);
+	sb_buf_release(&stream->early);
+	free(stream);
+}
+
+static void stream_closep(struct eng_stream **stream)
+{
+	eng_stream_close(*stream);
+}
+
+int eng_stream_fd(const struct eng_stream *stream)
+{
+	return stream->fd;
+}
+
+void eng_stream_wait(struct eng_stream *stream, bool to_send, int timeout_ms)
+{
+	struct pollfd slot = {.fd = stream->fd, .events = to_send ? POLLOUT : POLLIN};
+
+	(void)poll(&slot, 1, timeout_ms < WAIT_SLICE_MS ? timeout_ms : WAIT_SLICE_MS);
+}
+
+static int recv_now(struct eng_stream *stream, void *data, size_t size, size_t *ret_len)
+{
+	if (stream->early.len) {
+		*ret_len = stream->early.len < size ? stream->early.len : size;
+		memcpy(data, stream->early.data, *ret_len);
+		sb_buf_consume(&stream->early, *ret_len);
+		return CURLE_OK;
+	}
+	*ret_len = 0;
+	return curl_easy_recv(stream->easy, data, size, ret_len);
+}
+
+int eng_stream_recv(struct eng_stream *stream, void *data, size_t size, int timeout_ms,
+	size_t *ret_len, struct sb_err *err)
+{
+	int64_t deadline = sb_now_ms() + timeout_ms;
+
+	for (;;) {
+		int code = recv_now(stream, data, size, ret_len);
+		int left;
+
+		if (code == CURLE_OK)
+			return *ret_len ? 0 : 1;
+		if (code != CURLE_AGAIN)
+			return sb_err_set(err, SB_NO_ENGINE, "the engine broke off a stream: %s",
+				curl_easy_strerror((CURLcode)code));
+		if (eng_http_is_interrupted(stream->http))
+			return sb_err_set(err, SB_INTERRUPTED, "interrupted");
+		left = sb_left_ms(deadline, timeout_ms);
+		*ret_len = 0;
+		if (left == 0)
+			return 0;
+		eng_stream_wait(stream, false, left);
+	}
+}
+
+int eng_stream_send(struct eng_stream *stream, const void *data, size_t len, size_t *ret_len,
+	struct sb_err *err)
+{
+	CURLcode code;
+
+	*ret_len = 0;
+	code = curl_easy_send(stream->easy, data, len, ret_len);
+	if (code == CURLE_AGAIN)
+		*ret_len = 0;
+	if (code == CURLE_OK || code == CURLE_AGAIN)
+		return eng_http_is_interrupted(stream->http)
+			       ? sb_err_set(err, SB_INTERRUPTED, "interrupted")
+			       : 0;
+	*ret_len = 0;
+	return 1;
+}
+
+int eng_stream_half_close(struct eng_stream *stream, struct sb_err *err)
+{
+	if (shutdown(stream->fd, SHUT_WR) < 0 && errno != ENOTCONN)
+		return sb_err_set(err, SB_NO_ENGINE, "cannot end the input of a stream: %s",
+			strerror(errno));
+	return 0;
+}
+
+static int send_all(struct eng_stream *stream, const struct sb_buf *text, int64_t deadline,
+	struct sb_err *err)
+{
+	for (size_t done = 0; done < text->len;) {
+		size_t len;
+		int ret = eng_stream_send(stream, text->data + done, text->len - done, &len, err);
+
+		if (ret)
+			return ret < 0 ? -1
+				       : sb_err_set(err, SB_NO_ENGINE, "the engine hung up on a request");
+		done += len;
+		if (len)
+			continue;
+		if (sb_left_ms(deadline, 1) == 0)
+			return sb_err_set(err, SB_NO_ENGINE, "the engine does not take a request");
+		eng_stream_wait(stream, true, sb_left_ms(deadline, WAIT_SLICE_MS));
+	}
+	return 0;
+}
+
+/* Read to the blank line; what follows it stays in stream->early. */
+static int recv_header(struct eng_stream *stream, struct eng_http_reply *reply, int64_t deadline,
+	struct sb_err *err)
+{
+	sb_autobuf struct sb_buf raw = SB_BUF_INIT(SB_MAX_HEADERS);
+	char chunk[4096];
+
+	for (;;) {
+		const char *end = raw.data ? memmem(raw.data, raw.len, "\r\n\r\n", 4) : NULL;
+		size_t len;
+		int ret;
+
+		if (end) {
+			size_t head = (size_t)(end - raw.data) + 4;
+
+			if (sb_buf_add(&reply->headers, raw.data, head, err) < 0)
+				return -1;
+			return sb_buf_add(&stream->early, raw.data + head, raw.len - head, err);
+		}
+		ret = eng_stream_recv(stream, chunk, sizeof(chunk),
+			sb_left_ms(deadline, IDLE_TIMEOUT_S * 1000), &len, err);
+		if (ret < 0 || (len && sb_buf_add(&raw, chunk, len, err) < 0))
+			return -1;
+		if (ret == 1)
+			return sb_err_set(err, SB_NO_ENGINE,
+				"the engine hung up instead of answering");
+		if (len == 0)
+			return sb_err_set(err, SB_NO_ENGINE, "the engine did not answer in time");
+	}
+}
+
+/* The body of a refusal: to its length, or to the end of the connection. */
+static int recv_refusal(struct eng_stream *stream, struct eng_http_reply *reply, int64_t deadline,
+	struct sb_err *err)
+{
+	char value[32], chunk[4096];
+	size_t expected = SB_MAX_ERROR_REPLY;
+
+	if (eng_http_header(reply, "Content-Length", value, sizeof(value)))
+		expected = strtoul(value, NULL, 10);
+	reply->body.max = SB_MAX_ERROR_REPLY;
+	while (reply->body.len < expected) {
+		size_t len;
+		int ret = eng_stream_recv(stream, chunk, sizeof(chunk), sb_left_ms(deadline, 2000),
+			&len, err);
+
+		if (ret < 0 || (len && sb_buf_add(&reply->body, chunk, len, err) < 0))
+			return -1;
+		if (ret == 1 || len == 0)
+			break;
+	}
+	return 0;
+}
+
+static int parse_status(struct eng_http_reply *reply, struct sb_err *err)
+{
+	unsigned minor;
+
+	if (sscanf(sb_buf_str(&reply->headers), "HTTP/1.%1u %3d", &minor, &reply->status) != 2)
+		return sb_err_set(err, SB_NO_ENGINE, "the engine's answer is not HTTP");
+	return 0;
+}
+
+static int stream_connect(struct eng_http *http, const struct eng_http_req *req,
+	struct eng_stream **ret, struct sb_err *err)
+{
+	sb_auto(stream_closep) struct eng_stream *stream = calloc(1, sizeof(*stream));
+	sb_autobuf struct sb_buf url = SB_BUF_INIT(SB_MAX_HEADERS);
+	CURLcode code;
+
+	if (!stream)
+		return sb_err_nomem(err);
+	stream->http = http;
+	stream->early.max = SB_MAX_HEADERS;
+	stream->easy = curl_easy_init();
+	if (!stream->easy)
+		return sb_err_nomem(err);
+	http->problem[0] = '\0';
+	set_common(stream->easy, http);
+	if (make_url(http->endpoint, "/", &url, err) < 0)
+		return -1;
+	curl_easy_setopt(stream->easy, CURLOPT_URL, url.data);
+	curl_easy_setopt(stream->easy, CURLOPT_CONNECT_ONLY, 1L);
+	code = curl_easy_perform(stream->easy);
+	if (code == CURLE_OK)
+		code = curl_easy_getinfo(stream->easy, CURLINFO_ACTIVESOCKET, &stream->fd);
+	if (code != CURLE_OK)
+		return fail_transfer(code, stream->easy, http, req, err);
+	curl_easy_setopt(stream->easy, CURLOPT_ERRORBUFFER, NULL);
+	*ret = sb_steal(stream);
+	return 0;
+}
+
+int eng_http_upgrade(struct eng_http *http, const struct eng_http_req *req,
+	struct eng_stream **ret, struct eng_http_reply *reply, struct sb_err *err)
+{
+	sb_auto(stream_closep) struct eng_stream *stream = NULL;
+	sb_autobuf struct sb_buf text = SB_BUF_INIT(SB_MAX_HEADERS + req->body_len);
+	int64_t start = sb_now_ms(), deadline = sb_deadline(req->timeout_ms);
+
+	*ret = NULL;
+	if (stream_connect(http, req, &stream, err) < 0)
+		return -1;
+	if (sb_buf_addf(&text, err,
+		    "%s %s%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: sbinject\r\n"
+		    "Connection: Upgrade\r\nUpgrade: tcp\r\nContent-Type: %s\r\n"
+		    "Content-Length: %zu\r\n\r\n",
+		    req->method, http->endpoint->prefix, req->path,
+		    http->endpoint->socket ? "localhost" : http->endpoint->host, req->type,
+		    req->body_len) < 0 ||
+		sb_buf_add(&text, req->body, req->body_len, err) < 0)
+		return -1;
+	if (send_all(stream, &text, deadline, err) < 0 ||
+		recv_header(stream, reply, deadline, err) < 0 || parse_status(reply, err) < 0)
+		return sb_err_wrap(err, "%s %s", req->method, req->path);
+	trace(req, reply->status, 0, start);
+	if (reply->status != 101 && reply->status != 200)
+		return recv_refusal(stream, reply, deadline, err);
+	*ret = sb_steal(stream);
+	return 0;
+}

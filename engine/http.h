@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * HTTP/1.1 over a Unix socket or TCP, plain or TLS: one kept-alive connection for requests, and
+ * upgraded connections that become byte streams. The only file that knows libcurl.
+ */
+#ifndef ENGINE_HTTP_H
+#define ENGINE_HTTP_H
+
+#include "engine/buf.h"
+#include "engine/endpoint.h"
+#include "engine/interrupt.h"
+
+#include <stdint.h>
+
+struct eng_http;   /* opaque: an endpoint and its connection */
+struct eng_stream; /* opaque: an upgraded connection */
+
+struct eng_http_req {
+	const char *method;
+	const char *path; /* escaped, starting with '/' */
+	const char *type; /* Content-Type of the body */
+	const void *body;
+	size_t body_len;
+	size_t max_reply; /* over it the request fails */
+	int timeout_ms;	  /* for the whole request */
+	/* Takes the body of a 2xx reply instead of reply->body; non-zero stops the transfer. */
+	int (*sink)(void *ctx, const char *data, size_t len);
+	void *ctx;
+};
+
+struct eng_http_reply {
+	int status;
+	bool stopped; /* by the sink: the connection has been given up */
+	struct sb_buf headers;
+	struct sb_buf body;
+};
+
+#define ENG_HTTP_REPLY_INIT \
+	{0, false, SB_BUF_INIT(SB_MAX_HEADERS), SB_BUF_INIT(SB_MAX_JSON_REPLY)}
+void eng_http_reply_release(struct eng_http_reply *reply);
+
+int eng_http_global_init(struct sb_err *err) sb_must_check;
+
+int eng_http_new(const struct eng_endpoint *endpoint, struct eng_http **ret, struct sb_err *err)
+	sb_must_check;
+void eng_http_free(struct eng_http *http);
+
+/* Whether the interrupt flag stops requests and streams of this endpoint. */
+void eng_http_ignore_interrupt(struct eng_http *http, bool ignore);
+bool eng_http_is_interrupted(const struct eng_http *http);
+
+/*
+ * One request and its whole reply; 0 for any status. Failing to get one is SB_NO_ENGINE, or
+ * SB_INTERRUPTED.
+ */
+int eng_http_do(struct eng_http *http, const struct eng_http_req *req,
+	struct eng_http_reply *reply, struct sb_err *err) sb_must_check;
+
+/*
+ * Send a request that asks for an upgrade, on a connection of its own. 101 and 200 give a stream;
+ * any other status gives none (*ret NULL) and the reply. The engine throws away what is sent
+ * before its header has arrived, so this waits for it.
+ */
+int eng_http_upgrade(struct eng_http *http, const struct eng_http_req *req,
+	struct eng_stream **ret, struct eng_http_reply *reply, struct sb_err *err) sb_must_check;
+
+void eng_stream_close(struct eng_stream *stream);
+int eng_stream_fd(const struct eng_stream *stream);
+
+/*
+ * Read what is there, waiting at most timeout_ms for the first byte. *ret_len 0 with return 0:
+ * nothing came in time. 1: end of stream.
+ */
+int eng_stream_recv(struct eng_stream *stream, void *data, size_t size, int timeout_ms,
+	size_t *ret_len, struct sb_err *err) sb_must_check;
+
+/* Send as much as goes at once: *ret_len may be 0. 1: the other side is gone. */
+int eng_stream_send(struct eng_stream *stream, const void *data, size_t len, size_t *ret_len,
+	struct sb_err *err) sb_must_check;
+
+/* Wait until sending or receiving is possible, at most timeout_ms. */
+void eng_stream_wait(struct eng_stream *stream, bool to_send, int timeout_ms);
+
+int eng_stream_half_close(struct eng_stream *stream, struct sb_err *err) sb_must_check;
+
+/* The value of a header (the first of that name), or NULL; size bounds the copy. */
+const char *eng_http_header(const struct eng_http_reply *reply, const char *name, char *value,
+	size_t size);
+
+/* Add `text` with everything but unreserved characters percent-encoded. */
+int eng_http_escape(struct sb_buf *buf, const char *text, struct sb_err *err) sb_must_check;
+
+#endif

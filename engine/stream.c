@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/stream.h"
+
+#include <string.h>
+
+enum { STREAM_STDOUT = 1, STREAM_SYSTEM = 3 };
+
+static int begin_frame(struct eng_frames *frames, struct sb_err *err)
+{
+	const unsigned char *h = frames->head;
+
+	if (h[0] > STREAM_SYSTEM || h[1] || h[2] || h[3])
+		return sb_err_set(err, SB_NO_ENGINE,
+			"the engine's exec stream is garbled (frame header %02x%02x%02x%02x)", h[0],
+			h[1], h[2], h[3]);
+	frames->left = (uint32_t)h[4] << 24 | (uint32_t)h[5] << 16 | (uint32_t)h[6] << 8 | h[7];
+	return 0;
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+int eng_frames_feed(struct eng_frames *frames, const char *data, size_t len, eng_frames_sink sink,
+	void *ctx, struct sb_err *err)
+{
+	while (len) {
+		size_t n;
+
+		if (frames->left == 0) {
+			n = least(sizeof(frames->head) - frames->head_len, len);
+			memcpy(frames->head + frames->head_len, data, n);
+			frames->head_len += n;
+			if (frames->head_len == sizeof(frames->head)) {
+				frames->head_len = 0;
+				if (begin_frame(frames, err) < 0)
+					return -1;
+			}
+		} else {
+			n = least(frames->left, len);
+			if (sink(ctx, frames->head[0] <= STREAM_STDOUT ? 1 : 2, data, n) < 0)
+				return -1;
+			frames->left -= (uint32_t)n;
+		}
+		data += n;
+		len -= n;
+	}
+	return 0;
+}

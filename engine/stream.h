@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The frames in which an engine mixes an exec's stdout and stderr. Pure: bytes in, pieces out,
+ * however they are split. A length announced is never allocated.
+ */
+#ifndef ENGINE_STREAM_H
+#define ENGINE_STREAM_H
+
+#include "engine/err.h"
+
+#include <stdint.h>
+
+struct eng_frames {
+	unsigned char head[8];
+	size_t head_len;
+	uint32_t left; /* of the current frame's payload */
+};
+
+#define ENG_FRAMES_INIT {{0}, 0, 0}
+
+/* A piece of stream 1 (stdout) or 2 (stderr and the engine's own messages). Return < 0 to stop. */
+typedef int (*eng_frames_sink)(void *ctx, int stream, const char *data, size_t len);
+
+/* A header that no engine writes is an SB_NO_ENGINE error. */
+int eng_frames_feed(struct eng_frames *frames, const char *data, size_t len, eng_frames_sink sink,
+	void *ctx, struct sb_err *err) sb_must_check;
+
+#endif
