@@ -2,7 +2,6 @@
 #include "engine/client.h"
 #include "engine/tar.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Go's os.FileMode, which is not st_mode. */
@@ -45,7 +44,7 @@ int eng_stat_parse(const char *header, struct eng_stat *ret, struct sb_err *err)
 	sb_autobuf struct sb_buf text = SB_BUF_INIT(SB_MAX_HEADERS);
 	json_auto_t *doc = NULL;
 	const char *link;
-	long long mode;
+	long long mode, size;
 
 	if (decode_base64(header, &text, err) < 0)
 		return -1;
@@ -55,16 +54,19 @@ int eng_stat_parse(const char *header, struct eng_stat *ret, struct sb_err *err)
 	mode = sb_json_int(doc, "mode", -1);
 	if (mode < 0)
 		return sb_err_set(err, SB_FAILED, "the engine's file status has no mode");
-	ret->type = mode & GO_DIR       ? ENG_DIR
-		    : mode & GO_LINK    ? ENG_LINK
+	ret->type = mode & GO_DIR	? ENG_DIR
+		    : mode & GO_LINK	? ENG_LINK
 		    : mode & GO_SPECIAL ? ENG_SPECIAL
 					: ENG_FILE;
 	ret->mode = (unsigned)mode & 0777;
 	ret->mode |= (mode & GO_SETUID ? 04000u : 0) | (mode & GO_SETGID ? 02000u : 0) |
 		     (mode & GO_STICKY ? 01000u : 0);
-	ret->size = (uint64_t)sb_json_int(doc, "size", 0);
+	size = sb_json_int(doc, "size", 0);
+	ret->size = size > 0 ? (uint64_t)size : 0;
 	link = sb_json_str(doc, "linkTarget");
-	snprintf(ret->link, sizeof(ret->link), "%s", ret->type == ENG_LINK && link ? link : "");
+	if (ret->type != ENG_LINK || !link || strlen(link) >= sizeof(ret->link))
+		link = "";
+	strcpy(ret->link, link);
 	return 0;
 }
 
@@ -93,8 +95,8 @@ int eng_archive_stat(struct eng_client *client, const char *id, const char *path
 	if (reply.status == 404)
 		return 1;
 	if (reply.status != 200)
-		return eng_refused(client, &reply, SB_FAILED, "look at a file in the container",
-			err);
+		return eng_refused(
+			client, &reply, SB_FAILED, "look at a file in the container", err);
 	if (!eng_http_header(&reply, "X-Docker-Container-Path-Stat", header, sizeof(header)))
 		return sb_err_set(err, SB_FAILED, "the engine tells nothing about '%s'", path);
 	return eng_stat_parse(header, ret, err);
@@ -124,7 +126,8 @@ static int get_first(struct eng_client *client, const char *id, const char *path
 	enum eng_type *ret_type, struct sb_buf *out, struct sb_err *err)
 {
 	/* Room for the extended headers that may precede the file. */
-	sb_auto(gather_release) struct gather gather = {SB_BUF_INIT(max_bytes + 16384), SB_ERR_INIT};
+	sb_auto(gather_release) struct gather gather = {
+		SB_BUF_INIT(max_bytes + 16384), SB_ERR_INIT};
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
 	sb_autobuf struct sb_buf target = SB_BUF_INIT(SB_MAX_HEADERS);
 	struct eng_http_req req = {.method = "GET", .sink = gather_tar, .ctx = &gather};
@@ -142,7 +145,8 @@ static int get_first(struct eng_client *client, const char *id, const char *path
 		return 1;
 	if (reply.status != 200)
 		return eng_refused(client, &reply, SB_FAILED, "read a file of the container", err);
-	return eng_tar_first(sb_buf_str(&gather.tar), gather.tar.len, max_bytes, ret_type, out, err);
+	return eng_tar_first(
+		sb_buf_str(&gather.tar), gather.tar.len, max_bytes, ret_type, out, err);
 }
 
 int eng_archive_read(struct eng_client *client, const char *id, const char *path, size_t max_bytes,
@@ -177,8 +181,8 @@ static const struct {
 	{"does not exist", SB_NO_CONTAINER, "it is gone"},
 };
 
-static int fail_put(const struct eng_client *client, const struct eng_http_reply *reply,
-	struct sb_err *err)
+static int fail_put(
+	const struct eng_client *client, const struct eng_http_reply *reply, struct sb_err *err)
 {
 	char text[400];
 

@@ -17,11 +17,11 @@
 #define SB_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Take the value out of an owning pointer variable: the variable becomes NULL. */
-#define sb_steal(var) \
-	(__extension__({ \
+#define sb_steal(var)                              \
+	(__extension__({                           \
 		__typeof__(var) sb_stolen = (var); \
-		(var) = NULL; \
-		sb_stolen; \
+		(var) = NULL;                      \
+		sb_stolen;                         \
 	}))
 
 static inline void sb_freep(void *pointer_to_pointer)
@@ -40,16 +40,16 @@ static inline void sb_closep(int *fd)
 
 /* Limits on what others send us. Exceeding one is an ordinary error, never a truncation. */
 enum {
-	SB_MAX_JSON_REPLY = 16 << 20,	/* one JSON document from an engine */
-	SB_MAX_ERROR_REPLY = 64 << 10,	/* the body of an HTTP error */
-	SB_MAX_HEADERS = 64 << 10,	/* one HTTP header block */
-	SB_MAX_FRAME_TEXT = 64 << 10,	/* diagnostics kept from an exec's streams */
-	SB_MAX_RECEIPT = 64 << 10,	/* one line from our own program in a container */
-	SB_MAX_FILE_PROBE = 64 << 10,	/* a file of the container read by recon */
-	SB_MAX_CONFIG = 1 << 20,	/* a rules file, an engine's client configuration */
-	SB_MAX_PAYLOAD = 64 << 20,	/* a payload from a file */
-	SB_MAX_RPC = 1 << 30,		/* one JSON-RPC reply passed through `call` */
-	SB_MAX_NAME = 256,		/* a container's name or id as given */
+	SB_MAX_JSON_REPLY = 16 << 20,  /* one JSON document from an engine */
+	SB_MAX_ERROR_REPLY = 64 << 10, /* the body of an HTTP error */
+	SB_MAX_HEADERS = 64 << 10,     /* one HTTP header block */
+	SB_MAX_FRAME_TEXT = 64 << 10,  /* diagnostics kept from an exec's streams */
+	SB_MAX_RECEIPT = 64 << 10,     /* one line from our own program in a container */
+	SB_MAX_FILE_PROBE = 64 << 10,  /* a file of the container read by recon */
+	SB_MAX_CONFIG = 1 << 20,       /* a rules file, an engine's client configuration */
+	SB_MAX_PAYLOAD = 64 << 20,     /* a payload from a file */
+	SB_MAX_RPC = 1 << 30,	       /* one JSON-RPC reply passed through `call` */
+	SB_MAX_NAME = 256,	       /* a container's name or id as given */
 };
 
 #endif

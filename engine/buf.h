@@ -23,8 +23,8 @@ struct sb_buf {
 /* Append. Over the maximum, or without memory: -1, *err filled, contents as they were. */
 int sb_buf_add(struct sb_buf *buf, const void *data, size_t len, struct sb_err *err) sb_must_check;
 int sb_buf_adds(struct sb_buf *buf, const char *text, struct sb_err *err) sb_must_check;
-int sb_buf_addf(struct sb_buf *buf, struct sb_err *err, const char *fmt, ...)
-	sb_must_check sb_printf(3, 4);
+int sb_buf_addf(struct sb_buf *buf, struct sb_err *err, const char *fmt, ...) sb_must_check
+	sb_printf(3, 4);
 
 /* Drop the first n bytes (n <= len). */
 void sb_buf_consume(struct sb_buf *buf, size_t n);

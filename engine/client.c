@@ -87,7 +87,10 @@ int eng_refused(const struct eng_client *client, const struct eng_http_reply *re
 
 static bool parse_api(const char *text, unsigned api[2])
 {
-	return sscanf(text, "%3u.%3u", &api[0], &api[1]) == 2;
+	int end = 0;
+
+	return *text >= '0' && *text <= '9' &&
+	       sscanf(text, "%3u.%3u%n", &api[0], &api[1], &end) == 2 && !text[end];
 }
 
 static bool api_less(const unsigned a[2], const unsigned b[2])
@@ -102,17 +105,19 @@ static int settle_api(struct eng_client *client, const char *said, struct sb_err
 
 	if (!parse_api(said, api))
 		return sb_err_set(err, SB_NO_ENGINE,
-			"what answers at '%s' names no API version: it is neither Docker nor Podman",
+			"what answers at '%s' names no API version: it is neither Docker nor "
+			"Podman",
 			client->endpoint->url);
 	if (api_less(api, api_min))
 		return sb_err_set(err, SB_NO_ENGINE,
-			"the engine at '%s' speaks API %u.%u; %u.%u is the oldest that is understood",
+			"the engine at '%s' speaks API %u.%u; %u.%u is the oldest that is "
+			"understood",
 			client->endpoint->url, api[0], api[1], api_min[0], api_min[1]);
 	if (api_less(api_max, api))
 		memcpy(api, api_max, sizeof(api));
 	if (pinned && *pinned && !parse_api(pinned, api))
-		return sb_err_set(err, SB_USAGE, "DOCKER_API_VERSION: '%s' is not a version",
-			pinned);
+		return sb_err_set(
+			err, SB_USAGE, "DOCKER_API_VERSION: '%s' is not a version", pinned);
 	snprintf(client->api, sizeof(client->api), "%u.%u", api[0], api[1]);
 	return 0;
 }
@@ -130,7 +135,9 @@ static void keep_version(struct eng_client *client, const char *server)
 static int ping(struct eng_client *client, struct sb_err *err)
 {
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
-	struct eng_http_req req = {.method = "GET", .path = "/_ping", .timeout_ms = 10000,
+	struct eng_http_req req = {.method = "GET",
+		.path = "/_ping",
+		.timeout_ms = 10000,
 		.max_reply = SB_MAX_ERROR_REPLY};
 	char value[128];
 

@@ -21,12 +21,12 @@ enum {
 };
 
 /* Start a path: "/v<api>". */
-int eng_path_begin(const struct eng_client *client, struct sb_buf *path, struct sb_err *err)
-	sb_must_check;
+int eng_path_begin(
+	const struct eng_client *client, struct sb_buf *path, struct sb_err *err) sb_must_check;
 
 /* req->timeout_ms as the client's deadline allows; an error when it has passed. */
-int eng_limit_time(const struct eng_client *client, struct eng_http_req *req, struct sb_err *err)
-	sb_must_check;
+int eng_limit_time(const struct eng_client *client, struct eng_http_req *req,
+	struct sb_err *err) sb_must_check;
 
 /* eng_http_do with the time limit applied. */
 int eng_call(struct eng_client *client, struct eng_http_req *req, struct eng_http_reply *reply,

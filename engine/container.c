@@ -121,8 +121,8 @@ static bool is_hex_id(const char *id)
 	return strlen(id) == 64 && strspn(id, "0123456789abcdef") == 64;
 }
 
-int eng_container_parse(enum eng_kind kind, json_t *doc, struct eng_container *c,
-	struct sb_err *err)
+int eng_container_parse(
+	enum eng_kind kind, json_t *doc, struct eng_container *c, struct sb_err *err)
 {
 	c->doc = json_incref(doc);
 	c->id = text_at(doc, "Id");
@@ -134,6 +134,7 @@ int eng_container_parse(enum eng_kind kind, json_t *doc, struct eng_container *c
 	c->image_id = text_at(doc, "Image");
 	c->image = text_at(doc, "Config.Image");
 	c->user = text_at(doc, "Config.User");
+	c->cwd = text_at(doc, "Config.WorkingDir");
 	c->path = text_at(doc, "Path");
 	c->arch = text_at(doc, "ImageManifestDescriptor.platform.architecture");
 	c->labels = sb_json_at(doc, "Config.Labels");
@@ -168,8 +169,8 @@ static int fail_inspect(const struct eng_client *client, const struct eng_http_r
 		"look up a container", err);
 }
 
-int eng_container_inspect(struct eng_client *client, const char *ref, struct eng_container *ret,
-	struct sb_err *err)
+int eng_container_inspect(
+	struct eng_client *client, const char *ref, struct eng_container *ret, struct sb_err *err)
 {
 	sb_auto(eng_container_release) struct eng_container container = ENG_CONTAINER_INIT;
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
@@ -178,9 +179,8 @@ int eng_container_inspect(struct eng_client *client, const char *ref, struct eng
 
 	if (!*ref || strlen(ref) > SB_MAX_NAME)
 		return sb_err_set(err, SB_USAGE, "'%s' cannot be a container's name", ref);
-	if (eng_path_begin(client, &path, err) < 0 ||
-		sb_buf_adds(&path, "/containers/", err) < 0 || eng_http_escape(&path, ref, err) < 0 ||
-		sb_buf_adds(&path, "/json", err) < 0 ||
+	if (eng_path_begin(client, &path, err) < 0 || sb_buf_adds(&path, "/containers/", err) < 0 ||
+		eng_http_escape(&path, ref, err) < 0 || sb_buf_adds(&path, "/json", err) < 0 ||
 		eng_get_json(client, path.data, &doc, &reply, err) < 0)
 		return -1;
 	if (!doc)

@@ -115,18 +115,18 @@ static int set_socket(struct eng_endpoint *ret, const char *path, struct sb_err 
 	if (!*path)
 		path = "/var/run/docker.sock";
 	if (*path != '/')
-		return sb_err_set(err, SB_USAGE, "%s: '%s' needs an absolute path", ret->why,
-			ret->url);
+		return sb_err_set(
+			err, SB_USAGE, "%s: '%s' needs an absolute path", ret->why, ret->url);
 	if (strlen(path) >= sizeof(address.sun_path))
 		return sb_err_set(err, SB_USAGE,
-			"%s: the path of '%s' is longer than a socket's can be (%zu bytes)", ret->why,
-			ret->url, sizeof(address.sun_path) - 1);
+			"%s: the path of '%s' is longer than a socket's can be (%zu bytes)",
+			ret->why, ret->url, sizeof(address.sun_path) - 1);
 	ret->socket = make_text(err, "%s", path);
 	return ret->socket ? 0 : -1;
 }
 
-int eng_endpoint_parse(const char *url, const char *why, struct eng_endpoint *ret,
-	struct sb_err *err)
+int eng_endpoint_parse(
+	const char *url, const char *why, struct eng_endpoint *ret, struct sb_err *err)
 {
 	const char *rest;
 	enum scheme scheme = split_scheme(url, &rest);
@@ -205,12 +205,13 @@ static int set_tls_from_env(struct eng_endpoint *ret, struct sb_err *err)
 	return 0;
 }
 
-static int from_url(const char *url, const char *why, struct eng_endpoint *ret,
-	struct sb_err *err)
+static int from_url(const char *url, const char *why, struct eng_endpoint *ret, struct sb_err *err)
 {
 	const char *rest;
 	enum scheme scheme = split_scheme(url, &rest);
 
+	if (!*url)
+		return sb_err_set(err, SB_USAGE, "%s: an empty URL names no engine", why);
 	/* Known before the default port is chosen. */
 	ret->tls = scheme == SCHEME_TCP && (env("DOCKER_TLS_VERIFY") || env("DOCKER_TLS"));
 	if (eng_endpoint_parse(url, why, ret, err) < 0)
@@ -259,33 +260,26 @@ static int context_name(const char *dir, char **ret, char **why, struct sb_err *
 	return *ret ? 0 : -1;
 }
 
-/* 0: the file describes that context and *ret is set. 1: it does not. */
-static int context_from_meta(const char *dir, const char *hash, const char *name, const char *why,
+/* Take the endpoint of a context that has been found. */
+static int use_context(const json_t *meta, const char *dir, const char *hash, const char *why,
 	struct eng_endpoint *ret, struct sb_err *err)
 {
-	sb_autofree char *path = make_text(err, "%s/contexts/meta/%s/meta.json", dir, hash);
 	sb_autofree char *tls = make_text(err, "%s/contexts/tls/%s/docker", dir, hash);
-	json_auto_t *meta = NULL;
-	const char *found, *host;
-	int state;
+	const char *host = sb_json_str(meta, "Endpoints.docker.Host");
+	const char *rest;
 
-	if (!path || !tls)
-		return -1;
-	state = read_json(path, &meta, err);
-	if (state)
-		return state;
-	found = sb_json_str(meta, "Name");
-	if (!found || strcmp(found, name) != 0)
-		return 1;
-	host = sb_json_str(meta, "Endpoints.docker.Host");
 	if (!host)
-		return sb_err_set(err, SB_USAGE, "%s: context '%s' has no docker endpoint", why, name);
+		return sb_err_set(err, SB_USAGE, "%s: context '%s' has no docker endpoint", why,
+			sb_json_str(meta, "Name"));
+	if (!tls)
+		return -1;
+	if (split_scheme(host, &rest) != SCHEME_UNIX && set_tls_files(ret, tls, err) < 0)
+		return -1;
+	/* Known before the default port is chosen. */
+	ret->tls = ret->ca || ret->cert;
 	if (eng_endpoint_parse(host, why, ret, err) < 0)
 		return -1;
-	if (ret->socket || set_tls_files(ret, tls, err) < 0)
-		return ret->socket ? 0 : -1;
-	ret->tls = ret->tls || ret->ca || ret->cert;
-	ret->tls_verify = !sb_json_bool(meta, "Endpoints.docker.SkipTLSVerify");
+	ret->tls_verify = !ret->socket && !sb_json_bool(meta, "Endpoints.docker.SkipTLSVerify");
 	return 0;
 }
 
@@ -295,12 +289,31 @@ static void close_dirp(DIR **dir)
 		closedir(*dir);
 }
 
+/* 1: that directory is of another context, or cannot be read: *unread then tells why. */
+static int try_context(const char *dir, const char *hash, const char *name, const char *why,
+	struct eng_endpoint *ret, struct sb_err *unread, struct sb_err *err)
+{
+	sb_autofree char *path = make_text(err, "%s/contexts/meta/%s/meta.json", dir, hash);
+	json_auto_t *meta = NULL;
+	const char *found;
+
+	if (!path)
+		return -1;
+	if (read_json(path, &meta, unread) != 0)
+		return 1;
+	found = sb_json_str(meta, "Name");
+	if (!found || strcmp(found, name) != 0)
+		return 1;
+	return use_context(meta, dir, hash, why, ret, err);
+}
+
 /* The directories are named by a hash of the context's name; reading them all needs no hash. */
 static int from_context(const char *dir, const char *name, const char *why,
 	struct eng_endpoint *ret, struct sb_err *err)
 {
 	sb_autofree char *path = make_text(err, "%s/contexts/meta", dir);
 	sb_auto(close_dirp) DIR *list = path ? opendir(path) : NULL;
+	struct sb_err unread = SB_ERR_INIT;
 	const struct dirent *entry;
 
 	while (list && (entry = readdir(list))) {
@@ -308,9 +321,13 @@ static int from_context(const char *dir, const char *name, const char *why,
 
 		if (entry->d_name[0] == '.')
 			continue;
-		state = context_from_meta(dir, entry->d_name, name, why, ret, err);
+		state = try_context(dir, entry->d_name, name, why, ret, &unread, err);
 		if (state <= 0)
 			return state;
+	}
+	if (unread.code != SB_OK) {
+		*err = unread;
+		return sb_err_wrap(err, "%s: docker context '%s'", why, name);
 	}
 	return sb_err_set(err, SB_USAGE,
 		"%s names the docker context '%s', which does not exist below '%s/contexts'", why,
@@ -373,7 +390,8 @@ static int from_known_sockets(struct eng_endpoint *ret, struct sb_err *err)
 	}
 	if (tried.len)
 		return sb_err_set(err, SB_NO_ENGINE,
-			"no engine can be reached (%s); start one, use sudo, or name it with --host or "
+			"no engine can be reached (%s); start one, use sudo, or name it with "
+			"--host or "
 			"DOCKER_HOST",
 			tried.data);
 	return sb_err_set(err, SB_NO_ENGINE,

@@ -21,7 +21,10 @@ struct eng_endpoint {
 	char *ca, *cert, *key; /* PEM files, or NULL */
 };
 
-#define ENG_ENDPOINT_INIT {0}
+#define ENG_ENDPOINT_INIT \
+	{                 \
+		0         \
+	}
 void eng_endpoint_release(struct eng_endpoint *endpoint);
 
 /*
@@ -30,8 +33,7 @@ void eng_endpoint_release(struct eng_endpoint *endpoint);
  * that accepts a connection. An explicit setting never falls through to the next. With none:
  * SB_NO_ENGINE that lists what was tried.
  */
-int eng_endpoint_find(const char *host, struct eng_endpoint *ret, struct sb_err *err)
-	sb_must_check;
+int eng_endpoint_find(const char *host, struct eng_endpoint *ret, struct sb_err *err) sb_must_check;
 
 /* Parse one host URL (unix, tcp, http, https); `why` is kept for messages. */
 int eng_endpoint_parse(const char *url, const char *why, struct eng_endpoint *ret,

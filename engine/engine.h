@@ -60,20 +60,22 @@ enum eng_mount_type { ENG_MOUNT_BIND, ENG_MOUNT_VOLUME, ENG_MOUNT_TMPFS, ENG_MOU
 struct eng_mount {
 	enum eng_mount_type type;
 	const char *destination;
-	const char *options; /* of a tmpfs: "rw,noexec,size=64k"; else the mode string; never NULL */
+	const char
+		*options; /* of a tmpfs: "rw,noexec,size=64k"; else the mode string; never NULL */
 	bool writable;
 	bool noexec; /* as far as the engine says */
 };
 
 /* An inspected container. Strings are borrowed from `doc`; absent ones are "". */
 struct eng_container {
-	json_t *doc; /* owned */
+	json_t *doc;	/* owned */
 	const char *id; /* 64 hex digits */
 	const char *name;
 	const char *state; /* "running", "paused", "exited", … in Docker's words */
 	const char *image_id;
 	const char *image; /* as named when it was made */
 	const char *user;  /* Config.User */
+	const char *cwd;   /* Config.WorkingDir */
 	const char *path;  /* the program of pid 1 */
 	const char *arch;  /* of the image manifest, where inspect tells it; else "" */
 	json_t *labels;	   /* borrowed, may be NULL */
@@ -83,7 +85,10 @@ struct eng_container {
 	size_t mount_count;
 };
 
-#define ENG_CONTAINER_INIT {0}
+#define ENG_CONTAINER_INIT \
+	{                  \
+		0          \
+	}
 void eng_container_release(struct eng_container *container);
 
 /*
@@ -94,8 +99,8 @@ int eng_container_inspect(struct eng_client *client, const char *ref, struct eng
 	struct sb_err *err) sb_must_check;
 
 /* 0 when something can be executed in there now; else SB_NO_CONTAINER naming the state. */
-int eng_container_need_running(const struct eng_container *container, struct sb_err *err)
-	sb_must_check;
+int eng_container_need_running(
+	const struct eng_container *container, struct sb_err *err) sb_must_check;
 
 struct eng_image {
 	char os[32];
@@ -108,8 +113,8 @@ int eng_image_inspect(struct eng_client *client, const struct eng_container *con
 	struct eng_image *ret, struct sb_err *err) sb_must_check;
 
 /* All containers (running ones only unless `all`): the engine's array, a new reference. */
-int eng_container_list(struct eng_client *client, bool all, json_t **ret, struct sb_err *err)
-	sb_must_check;
+int eng_container_list(
+	struct eng_client *client, bool all, json_t **ret, struct sb_err *err) sb_must_check;
 
 /* ---- the archive API (archive.c) ---- */
 
@@ -119,7 +124,7 @@ struct eng_stat {
 	enum eng_type type;
 	unsigned mode; /* the twelve permission bits */
 	uint64_t size;
-	char link[1024]; /* of a link: its target, resolved by the engine inside the container */
+	char link[4096]; /* of a link: its target as the engine resolved it, "" if that is longer */
 };
 
 /* lstat by HEAD. 1: nothing is there. */
@@ -158,8 +163,8 @@ void eng_exec_closep(struct eng_exec **exec);
 /* Send what goes at once, or all of data, to stdin. 1: the program is gone. */
 int eng_exec_send(struct eng_exec *exec, const void *data, size_t len, size_t *ret_len,
 	struct sb_err *err) sb_must_check;
-int eng_exec_write(struct eng_exec *exec, const void *data, size_t len, struct sb_err *err)
-	sb_must_check;
+int eng_exec_write(
+	struct eng_exec *exec, const void *data, size_t len, struct sb_err *err) sb_must_check;
 int eng_exec_close_stdin(struct eng_exec *exec, struct sb_err *err) sb_must_check;
 
 /*
@@ -167,8 +172,8 @@ int eng_exec_close_stdin(struct eng_exec *exec, struct sb_err *err) sb_must_chec
  * oldest bytes are dropped when it is full. Returns 0 after some output or when timeout_ms passed
  * (-1: until the client's deadline), 1 at the end of the stream.
  */
-int eng_exec_read(struct eng_exec *exec, int timeout_ms, struct sb_buf *out, struct sb_err *err)
-	sb_must_check;
+int eng_exec_read(struct eng_exec *exec, int timeout_ms, struct sb_buf *out,
+	struct sb_err *err) sb_must_check;
 struct sb_buf *eng_exec_stderr(struct eng_exec *exec); /* borrowed */
 
 /* The descriptor to poll for input; data may already be held back: read until nothing comes. */

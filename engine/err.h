@@ -17,15 +17,15 @@
 
 enum sb_code {
 	SB_OK = 0,
-	SB_FAILED = 1,		/* anything without a code of its own */
-	SB_USAGE = 2,		/* command line or configuration */
-	SB_NO_ENGINE = 3,	/* the engine cannot be reached, or died */
-	SB_NO_CONTAINER = 4,	/* no such container, or not running */
-	SB_UNSUPPORTED = 5,	/* no rule, or a container that cannot take the payload */
-	SB_MISMATCH = 6,	/* integrity or version */
-	SB_NO_SERVICE = 7,	/* the service did not come up */
-	SB_SOME_FAILED = 8,	/* some of several containers failed */
-	SB_INTERRUPTED = 130,	/* SIGINT or SIGTERM; what was begun has been undone */
+	SB_FAILED = 1,	      /* anything without a code of its own */
+	SB_USAGE = 2,	      /* command line or configuration */
+	SB_NO_ENGINE = 3,     /* the engine cannot be reached, or died */
+	SB_NO_CONTAINER = 4,  /* no such container, or not running */
+	SB_UNSUPPORTED = 5,   /* no rule, or a container that cannot take the payload */
+	SB_MISMATCH = 6,      /* integrity or version */
+	SB_NO_SERVICE = 7,    /* the service did not come up */
+	SB_SOME_FAILED = 8,   /* some of several containers failed */
+	SB_INTERRUPTED = 130, /* SIGINT or SIGTERM; what was begun has been undone */
 };
 
 struct sb_err {
@@ -33,7 +33,10 @@ struct sb_err {
 	char text[768];
 };
 
-#define SB_ERR_INIT {SB_OK, ""}
+#define SB_ERR_INIT       \
+	{                 \
+		SB_OK, "" \
+	}
 
 /* Fill *err (the first cause is kept if it is already set) and return -1. */
 int sb_err_set(struct sb_err *err, enum sb_code code, const char *fmt, ...) sb_printf(3, 4);

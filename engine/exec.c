@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-	STATUS_WAIT_MS = 3000,	/* the engine may learn of the end after the stream's end */
+	STATUS_WAIT_MS = 3000, /* the engine may learn of the end after the stream's end */
 	STATUS_PAUSE_MS = 20,
 };
 
@@ -52,8 +52,8 @@ static char *create_body(const struct eng_exec_opts *opts)
 
 static int keep_id(struct eng_exec *exec, const struct eng_http_reply *reply, struct sb_err *err)
 {
-	json_auto_t *doc = sb_json_parse(sb_buf_str(&reply->body), reply->body.len,
-		"the engine's answer to an exec", err);
+	json_auto_t *doc = sb_json_parse(
+		sb_buf_str(&reply->body), reply->body.len, "the engine's answer to an exec", err);
 	const char *id = doc ? sb_json_str(doc, "Id") : NULL;
 
 	if (!doc)
@@ -76,8 +76,8 @@ static enum sb_code refusal_code(const struct eng_http_reply *reply)
 	return SB_FAILED;
 }
 
-static int create(struct eng_exec *exec, const char *container,
-	const struct eng_exec_opts *opts, struct sb_err *err)
+static int create(struct eng_exec *exec, const char *container, const struct eng_exec_opts *opts,
+	struct sb_err *err)
 {
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
 	sb_autobuf struct sb_buf path = SB_BUF_INIT(SB_MAX_HEADERS);
@@ -104,8 +104,11 @@ static int start(struct eng_exec *exec, struct sb_err *err)
 	static const char body[] = "{\"Detach\":false,\"Tty\":false}";
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
 	sb_autobuf struct sb_buf path = SB_BUF_INIT(SB_MAX_HEADERS);
-	struct eng_http_req req = {.method = "POST", .type = "application/json", .body = body,
-		.body_len = sizeof(body) - 1, .timeout_ms = ENG_TIMEOUT_MS};
+	struct eng_http_req req = {.method = "POST",
+		.type = "application/json",
+		.body = body,
+		.body_len = sizeof(body) - 1,
+		.timeout_ms = ENG_TIMEOUT_MS};
 
 	if (eng_path_begin(exec->client, &path, err) < 0 ||
 		sb_buf_addf(&path, err, "/exec/%s/start", exec->id) < 0)
@@ -129,8 +132,8 @@ int eng_exec_start(struct eng_client *client, const char *id, const struct eng_e
 		return sb_err_nomem(err);
 	exec->client = client;
 	exec->stderr_text.max = SB_MAX_FRAME_TEXT;
-	sb_log(SB_TRACE_EXEC, "%s %s in %.12s", opts->argv[0],
-		opts->argv[1] ? opts->argv[1] : "", id);
+	sb_log(SB_TRACE_EXEC, "%s %s in %.12s", opts->argv[0], opts->argv[1] ? opts->argv[1] : "",
+		id);
 	if (create(exec, id, opts, err) < 0 || start(exec, err) < 0)
 		return -1;
 	*ret = sb_steal(exec);
@@ -151,8 +154,8 @@ void eng_exec_closep(struct eng_exec **exec)
 	eng_exec_close(*exec);
 }
 
-int eng_exec_send(struct eng_exec *exec, const void *data, size_t len, size_t *ret_len,
-	struct sb_err *err)
+int eng_exec_send(
+	struct eng_exec *exec, const void *data, size_t len, size_t *ret_len, struct sb_err *err)
 {
 	return eng_stream_send(exec->stream, data, len, ret_len, err);
 }
@@ -204,33 +207,52 @@ static int take_piece(void *ctx, int stream, const char *data, size_t len)
 	return keep_stderr(&intake->exec->stderr_text, data, len, &intake->err);
 }
 
-int eng_exec_read(struct eng_exec *exec, int timeout_ms, struct sb_buf *out, struct sb_err *err)
+/* 1: the time for this wait is over. A program that only talks to stderr must not hold us. */
+static int check_time(const struct eng_exec *exec, int64_t until, struct sb_err *err)
+{
+	if (eng_is_interrupted(exec->client))
+		return sb_err_set(err, SB_INTERRUPTED, "interrupted");
+	if (until != SB_NEVER && sb_left_ms(until, 1) == 0)
+		return 1;
+	if (sb_left_ms(exec->client->deadline, 1) == 0)
+		return sb_err_set(
+			err, SB_NO_SERVICE, "the program in the container did not answer in time");
+	return 0;
+}
+
+static int feed(
+	struct eng_exec *exec, const char *data, size_t len, struct sb_buf *out, struct sb_err *err)
 {
 	struct intake intake = {exec, out, SB_ERR_INIT};
+
+	if (eng_frames_feed(&exec->frames, data, len, take_piece, &intake, err) == 0)
+		return 0;
+	if (intake.err.code != SB_OK)
+		*err = intake.err;
+	return sb_err_wrap(err, "output of the program in the container");
+}
+
+int eng_exec_read(struct eng_exec *exec, int timeout_ms, struct sb_buf *out, struct sb_err *err)
+{
 	int64_t until = timeout_ms < 0 ? SB_NEVER : sb_now_ms() + timeout_ms;
-	size_t before = out->len, len;
+	size_t before = out->len;
 	char chunk[65536];
 
-	while (out->len == before) {
+	for (;;) {
 		int left = sb_left_ms(exec->client->deadline, sb_left_ms(until, ENG_TIMEOUT_MS));
-		int ret;
+		size_t len;
+		int ret = eng_stream_recv(exec->stream, chunk, sizeof(chunk), left, &len, err);
 
-		ret = eng_stream_recv(exec->stream, chunk, sizeof(chunk), left, &len, err);
 		if (ret)
 			return ret;
-		if (len == 0 && until != SB_NEVER && sb_left_ms(until, 1) == 0)
+		if (feed(exec, chunk, len, out, err) < 0)
+			return -1;
+		if (out->len != before)
 			return 0;
-		if (len == 0 && sb_left_ms(exec->client->deadline, 1) == 0)
-			return sb_err_set(err, SB_NO_SERVICE,
-				"the program in the container did not answer in time");
-		if (eng_frames_feed(&exec->frames, chunk, len, take_piece, &intake, err) < 0 ||
-			intake.err.code != SB_OK) {
-			if (intake.err.code != SB_OK)
-				*err = intake.err;
-			return sb_err_wrap(err, "output of the program in the container");
-		}
+		ret = check_time(exec, until, err);
+		if (ret)
+			return ret < 0 ? -1 : 0;
 	}
-	return 0;
 }
 
 struct sb_buf *eng_exec_stderr(struct eng_exec *exec)
@@ -243,8 +265,8 @@ int eng_exec_fd(const struct eng_exec *exec)
 	return eng_stream_fd(exec->stream);
 }
 
-static int get_status(struct eng_exec *exec, const char *path, bool *running, int *ret,
-	struct sb_err *err)
+static int get_status(
+	struct eng_exec *exec, const char *path, bool *running, int *ret, struct sb_err *err)
 {
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
 	json_auto_t *doc = NULL;
@@ -274,8 +296,8 @@ int eng_exec_status(struct eng_exec *exec, int *ret, struct sb_err *err)
 		if (!running)
 			return 0;
 		if (sb_left_ms(until, 1) == 0)
-			return sb_err_set(err, SB_FAILED,
-				"the engine does not tell how a program ended");
+			return sb_err_set(
+				err, SB_FAILED, "the engine does not tell how a program ended");
 		sb_sleep_ms(STATUS_PAUSE_MS);
 	}
 }

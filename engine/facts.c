@@ -35,5 +35,8 @@ enum sb_fact sb_fact_by_name(const char *name)
 
 void sb_fact_put(struct sb_facts *facts, enum sb_fact fact, const char *value)
 {
-	sb_text_clean(facts->value[fact], sizeof(facts->value[fact]), value, strlen(value));
+	/* A part of a value must not match a rule. */
+	size_t len = strlen(value) < SB_FACT_MAX ? strlen(value) : 0;
+
+	sb_text_clean(facts->value[fact], sizeof(facts->value[fact]), value, len);
 }

@@ -42,7 +42,7 @@ const char *sb_fact_name(enum sb_fact fact);
 /* The fact of that key, or SB_FACT_COUNT. */
 enum sb_fact sb_fact_by_name(const char *name);
 
-/* Set one value; what does not fit is cut. */
+/* Set one value; one that does not fit makes the fact unknown. */
 void sb_fact_put(struct sb_facts *facts, enum sb_fact fact, const char *value);
 
 #endif

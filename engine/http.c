@@ -105,8 +105,8 @@ int eng_http_escape(struct sb_buf *buf, const char *text, struct sb_err *err)
 	return 0;
 }
 
-const char *eng_http_header(const struct eng_http_reply *reply, const char *name, char *value,
-	size_t size)
+const char *eng_http_header(
+	const struct eng_http_reply *reply, const char *name, char *value, size_t size)
 {
 	size_t name_len = strlen(name);
 
@@ -125,6 +125,11 @@ const char *eng_http_header(const struct eng_http_reply *reply, const char *name
 	return NULL;
 }
 
+static bool ends_header(const struct sb_buf *headers)
+{
+	return headers->len >= 4 && !memcmp(headers->data + headers->len - 4, "\r\n\r\n", 4);
+}
+
 static size_t on_header(char *data, size_t one, size_t len, void *ctx)
 {
 	struct transfer *transfer = ctx;
@@ -132,6 +137,8 @@ static size_t on_header(char *data, size_t one, size_t len, void *ctx)
 	(void)one;
 	if (len > 5 && !strncmp(data, "HTTP/", 5))
 		sb_buf_reset(&transfer->reply->headers);
+	else if (ends_header(&transfer->reply->headers))
+		return len; /* a trailer */
 	return sb_buf_add(&transfer->reply->headers, data, len, &transfer->err) < 0 ? 0 : len;
 }
 
@@ -147,11 +154,13 @@ static size_t on_body(char *data, size_t one, size_t len, void *ctx)
 		reply->stopped = transfer->req->sink(transfer->req->ctx, data, len) != 0;
 		return reply->stopped ? 0 : len;
 	}
+	if (status >= 400)
+		reply->body.max = SB_MAX_ERROR_REPLY;
 	return sb_buf_add(&reply->body, data, len, &transfer->err) < 0 ? 0 : len;
 }
 
-static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down, curl_off_t up_total,
-	curl_off_t up)
+static int on_progress(
+	void *ctx, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up)
 {
 	(void)down_total, (void)down, (void)up_total, (void)up;
 	return eng_http_is_interrupted(ctx);
@@ -161,8 +170,11 @@ static void set_tls(CURL *easy, const struct eng_endpoint *endpoint)
 {
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, endpoint->tls_verify ? 1L : 0L);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, endpoint->tls_verify ? 2L : 0L);
-	if (endpoint->ca)
+	if (endpoint->ca) {
 		curl_easy_setopt(easy, CURLOPT_CAINFO, endpoint->ca);
+		/* Else the system's authorities would count besides. */
+		curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+	}
 	if (endpoint->cert)
 		curl_easy_setopt(easy, CURLOPT_SSLCERT, endpoint->cert);
 	if (endpoint->key)
@@ -209,8 +221,8 @@ static const struct {
 };
 
 /* libcurl speaks of hosts and ports even for a Unix socket; the user gave a URL. */
-static int fail_connect(CURL *easy, const struct eng_endpoint *endpoint, const char *problem,
-	struct sb_err *err)
+static int fail_connect(
+	CURL *easy, const struct eng_endpoint *endpoint, const char *problem, struct sb_err *err)
 {
 	long number = 0;
 
@@ -220,6 +232,9 @@ static int fail_connect(CURL *easy, const struct eng_endpoint *endpoint, const c
 			return sb_err_set(err, SB_NO_ENGINE,
 				"cannot reach the engine at '%s' (from %s): %s", endpoint->url,
 				endpoint->why, connect_reasons[i].text);
+	/* libcurl's own words would tell of a host and a port. */
+	if (endpoint->socket && !number)
+		problem = "it hung up at once";
 	return sb_err_set(err, SB_NO_ENGINE, "cannot reach the engine at '%s' (from %s): %s",
 		endpoint->url, endpoint->why, number ? strerror((int)number) : problem);
 }
@@ -245,7 +260,9 @@ static int fail_transfer(CURLcode code, CURL *easy, const struct eng_http *http,
 			"container, see --timeout",
 			endpoint->url, req->method, req->path);
 	case CURLE_OUT_OF_MEMORY:
-		return sb_err_nomem(err);
+		return sb_err_set(err, SB_NO_ENGINE,
+			"out of memory, or headers without end, in the answer to %s %s",
+			req->method, req->path);
 	default:
 		return sb_err_set(err, SB_NO_ENGINE,
 			"the engine at '%s' broke off while answering %s %s: %s", endpoint->url,
@@ -270,8 +287,8 @@ static int add_header(struct curl_slist **list, const char *line, struct sb_err 
 	return 0;
 }
 
-static int set_request(CURL *easy, const struct eng_http_req *req, struct curl_slist **headers,
-	struct sb_err *err)
+static int set_request(
+	CURL *easy, const struct eng_http_req *req, struct curl_slist **headers, struct sb_err *err)
 {
 	char type[128];
 
@@ -288,14 +305,15 @@ static int set_request(CURL *easy, const struct eng_http_req *req, struct curl_s
 			return -1;
 	}
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, *headers);
-	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(req->timeout_ms > 0 ? req->timeout_ms : 1));
+	curl_easy_setopt(
+		easy, CURLOPT_TIMEOUT_MS, (long)(req->timeout_ms > 0 ? req->timeout_ms : 1));
 	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
 	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)IDLE_TIMEOUT_S);
 	return 0;
 }
 
-int eng_http_do(struct eng_http *http, const struct eng_http_req *req,
-	struct eng_http_reply *reply, struct sb_err *err)
+int eng_http_do(struct eng_http *http, const struct eng_http_req *req, struct eng_http_reply *reply,
+	struct sb_err *err)
 {
 	struct transfer transfer = {req, reply, http->easy, SB_ERR_INIT};
 	sb_auto(free_curl_list) struct curl_slist *headers = NULL;
@@ -324,8 +342,12 @@ int eng_http_do(struct eng_http *http, const struct eng_http_req *req,
 	trace(req, reply->status, reply->body.len, start);
 	if (transfer.err.code != SB_OK) {
 		*err = transfer.err;
+		err->code = SB_NO_ENGINE;
 		return sb_err_wrap(err, "the engine's answer to %s %s", req->method, req->path);
 	}
+	/* libcurl takes a header block that was cut off for a whole one. */
+	if (code == CURLE_OK && !ends_header(&reply->headers))
+		code = CURLE_GOT_NOTHING;
 	if (code != CURLE_OK && !reply->stopped)
 		return fail_transfer(code, easy, http, req, err);
 	return 0;
@@ -415,13 +437,13 @@ int eng_stream_send(struct eng_stream *stream, const void *data, size_t len, siz
 int eng_stream_half_close(struct eng_stream *stream, struct sb_err *err)
 {
 	if (shutdown(stream->fd, SHUT_WR) < 0 && errno != ENOTCONN)
-		return sb_err_set(err, SB_NO_ENGINE, "cannot end the input of a stream: %s",
-			strerror(errno));
+		return sb_err_set(
+			err, SB_NO_ENGINE, "cannot end the input of a stream: %s", strerror(errno));
 	return 0;
 }
 
-static int send_all(struct eng_stream *stream, const struct sb_buf *text, int64_t deadline,
-	struct sb_err *err)
+static int send_all(
+	struct eng_stream *stream, const struct sb_buf *text, int64_t deadline, struct sb_err *err)
 {
 	for (size_t done = 0; done < text->len;) {
 		size_t len;
@@ -429,7 +451,8 @@ static int send_all(struct eng_stream *stream, const struct sb_buf *text, int64_
 
 		if (ret)
 			return ret < 0 ? -1
-				       : sb_err_set(err, SB_NO_ENGINE, "the engine hung up on a request");
+				       : sb_err_set(err, SB_NO_ENGINE,
+						 "the engine hung up on a request");
 		done += len;
 		if (len)
 			continue;
@@ -461,36 +484,82 @@ static int recv_header(struct eng_stream *stream, struct eng_http_reply *reply, 
 		}
 		ret = eng_stream_recv(stream, chunk, sizeof(chunk),
 			sb_left_ms(deadline, IDLE_TIMEOUT_S * 1000), &len, err);
-		if (ret < 0 || (len && sb_buf_add(&raw, chunk, len, err) < 0))
+		if (ret < 0)
+			return -1;
+		if (len > raw.max - raw.len)
+			return sb_err_set(err, SB_NO_ENGINE, "the engine's headers have no end");
+		if (len && sb_buf_add(&raw, chunk, len, err) < 0)
 			return -1;
 		if (ret == 1)
-			return sb_err_set(err, SB_NO_ENGINE,
-				"the engine hung up instead of answering");
+			return sb_err_set(
+				err, SB_NO_ENGINE, "the engine hung up instead of answering");
 		if (len == 0)
 			return sb_err_set(err, SB_NO_ENGINE, "the engine did not answer in time");
 	}
 }
 
-/* The body of a refusal: to its length, or to the end of the connection. */
+/* Put the pieces of a chunked body together in place; one that is cut off or odd stays as it is. */
+static void join_chunks(struct sb_buf *body)
+{
+	size_t from = 0, to = 0;
+
+	for (;;) {
+		char *end;
+		size_t len = strtoul(sb_buf_str(body) + from, &end, 16);
+		size_t start = (size_t)(end - sb_buf_str(body)) + 2;
+
+		if (start > body->len || len > body->len - start || end[0] != '\r')
+			return;
+		if (len == 0)
+			break;
+		memmove(body->data + to, body->data + start, len);
+		to += len;
+		from = start + len + 2;
+		if (from >= body->len)
+			break;
+	}
+	body->len = to;
+	if (body->data)
+		body->data[to] = '\0';
+}
+
+static bool is_whole(const struct sb_buf *body, bool chunked, size_t expected)
+{
+	static const char last[] = "0\r\n\r\n";
+
+	if (!chunked)
+		return body->len >= expected;
+	return body->len >= 5 && !memcmp(body->data + body->len - 5, last, 5);
+}
+
+/* The body of a refusal: to its length, its last chunk, or the end of the connection. */
 static int recv_refusal(struct eng_stream *stream, struct eng_http_reply *reply, int64_t deadline,
 	struct sb_err *err)
 {
 	char value[32], chunk[4096];
 	size_t expected = SB_MAX_ERROR_REPLY;
+	bool chunked = eng_http_header(reply, "Transfer-Encoding", value, sizeof(value)) &&
+		       !strcasecmp(value, "chunked");
 
 	if (eng_http_header(reply, "Content-Length", value, sizeof(value)))
 		expected = strtoul(value, NULL, 10);
 	reply->body.max = SB_MAX_ERROR_REPLY;
-	while (reply->body.len < expected) {
+	while (!is_whole(&reply->body, chunked, expected)) {
 		size_t len;
-		int ret = eng_stream_recv(stream, chunk, sizeof(chunk), sb_left_ms(deadline, 2000),
-			&len, err);
+		int ret = eng_stream_recv(
+			stream, chunk, sizeof(chunk), sb_left_ms(deadline, 2000), &len, err);
 
-		if (ret < 0 || (len && sb_buf_add(&reply->body, chunk, len, err) < 0))
+		if (ret < 0)
+			return -1;
+		if (len > reply->body.max - reply->body.len)
+			return sb_err_set(err, SB_NO_ENGINE, "the engine's refusal has no end");
+		if (len && sb_buf_add(&reply->body, chunk, len, err) < 0)
 			return -1;
 		if (ret == 1 || len == 0)
 			break;
 	}
+	if (chunked)
+		join_chunks(&reply->body);
 	return 0;
 }
 
@@ -533,8 +602,8 @@ static int stream_connect(struct eng_http *http, const struct eng_http_req *req,
 	return 0;
 }
 
-int eng_http_upgrade(struct eng_http *http, const struct eng_http_req *req,
-	struct eng_stream **ret, struct eng_http_reply *reply, struct sb_err *err)
+int eng_http_upgrade(struct eng_http *http, const struct eng_http_req *req, struct eng_stream **ret,
+	struct eng_http_reply *reply, struct sb_err *err)
 {
 	sb_auto(stream_closep) struct eng_stream *stream = NULL;
 	sb_autobuf struct sb_buf text = SB_BUF_INIT(SB_MAX_HEADERS + req->body_len);

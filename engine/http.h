@@ -35,14 +35,16 @@ struct eng_http_reply {
 	struct sb_buf body;
 };
 
-#define ENG_HTTP_REPLY_INIT \
-	{0, false, SB_BUF_INIT(SB_MAX_HEADERS), SB_BUF_INIT(SB_MAX_JSON_REPLY)}
+#define ENG_HTTP_REPLY_INIT                                                           \
+	{                                                                             \
+		0, false, SB_BUF_INIT(SB_MAX_HEADERS), SB_BUF_INIT(SB_MAX_JSON_REPLY) \
+	}
 void eng_http_reply_release(struct eng_http_reply *reply);
 
 int eng_http_global_init(struct sb_err *err) sb_must_check;
 
-int eng_http_new(const struct eng_endpoint *endpoint, struct eng_http **ret, struct sb_err *err)
-	sb_must_check;
+int eng_http_new(const struct eng_endpoint *endpoint, struct eng_http **ret,
+	struct sb_err *err) sb_must_check;
 void eng_http_free(struct eng_http *http);
 
 /* Whether the interrupt flag stops requests and streams of this endpoint. */
@@ -53,16 +55,16 @@ bool eng_http_is_interrupted(const struct eng_http *http);
  * One request and its whole reply; 0 for any status. Failing to get one is SB_NO_ENGINE, or
  * SB_INTERRUPTED.
  */
-int eng_http_do(struct eng_http *http, const struct eng_http_req *req,
-	struct eng_http_reply *reply, struct sb_err *err) sb_must_check;
+int eng_http_do(struct eng_http *http, const struct eng_http_req *req, struct eng_http_reply *reply,
+	struct sb_err *err) sb_must_check;
 
 /*
  * Send a request that asks for an upgrade, on a connection of its own. 101 and 200 give a stream;
  * any other status gives none (*ret NULL) and the reply. The engine throws away what is sent
  * before its header has arrived, so this waits for it.
  */
-int eng_http_upgrade(struct eng_http *http, const struct eng_http_req *req,
-	struct eng_stream **ret, struct eng_http_reply *reply, struct sb_err *err) sb_must_check;
+int eng_http_upgrade(struct eng_http *http, const struct eng_http_req *req, struct eng_stream **ret,
+	struct eng_http_reply *reply, struct sb_err *err) sb_must_check;
 
 void eng_stream_close(struct eng_stream *stream);
 int eng_stream_fd(const struct eng_stream *stream);
@@ -84,8 +86,8 @@ void eng_stream_wait(struct eng_stream *stream, bool to_send, int timeout_ms);
 int eng_stream_half_close(struct eng_stream *stream, struct sb_err *err) sb_must_check;
 
 /* The value of a header (the first of that name), or NULL; size bounds the copy. */
-const char *eng_http_header(const struct eng_http_reply *reply, const char *name, char *value,
-	size_t size);
+const char *eng_http_header(
+	const struct eng_http_reply *reply, const char *name, char *value, size_t size);
 
 /* Add `text` with everything but unreserved characters percent-encoded. */
 int eng_http_escape(struct sb_buf *buf, const char *text, struct sb_err *err) sb_must_check;

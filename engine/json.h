@@ -11,9 +11,10 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Parse one document (a new reference), or NULL with *err filled; `what` names it in the message. */
-json_t *sb_json_parse(const char *data, size_t len, const char *what, struct sb_err *err)
-	sb_must_check;
+/* Parse one document (a new reference), or NULL with *err filled; `what` names it in the message.
+ */
+json_t *sb_json_parse(
+	const char *data, size_t len, const char *what, struct sb_err *err) sb_must_check;
 
 /* The member reached by a dotted path ("State.Running"), or NULL. */
 json_t *sb_json_at(const json_t *doc, const char *path);

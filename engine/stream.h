@@ -16,7 +16,10 @@ struct eng_frames {
 	uint32_t left; /* of the current frame's payload */
 };
 
-#define ENG_FRAMES_INIT {{0}, 0, 0}
+#define ENG_FRAMES_INIT   \
+	{                 \
+		{0}, 0, 0 \
+	}
 
 /* A piece of stream 1 (stdout) or 2 (stderr and the engine's own messages). Return < 0 to stop. */
 typedef int (*eng_frames_sink)(void *ctx, int stream, const char *data, size_t len);

@@ -16,6 +16,9 @@ struct target {
 
 static void free_writer(struct archive **a)
 {
+	/* After a failed write, only closing gives back what the writer holds. */
+	if (*a)
+		archive_write_close(*a);
 	archive_write_free(*a);
 }
 
@@ -44,7 +47,8 @@ static int fail(struct archive *a, struct sb_err *err)
 {
 	const char *why = archive_error_string(a);
 
-	return sb_err_set(err, SB_FAILED, "cannot make an archive: %s", why ? why : "out of memory");
+	return sb_err_set(
+		err, SB_FAILED, "cannot make an archive: %s", why ? why : "out of memory");
 }
 
 static int add_member(struct archive *a, const struct eng_tar_member *member, struct sb_err *err)
@@ -67,8 +71,8 @@ static int add_member(struct archive *a, const struct eng_tar_member *member, st
 	return 0;
 }
 
-int eng_tar_write(const struct eng_tar_member *members, size_t count, struct sb_buf *out,
-	struct sb_err *err)
+int eng_tar_write(
+	const struct eng_tar_member *members, size_t count, struct sb_buf *out, struct sb_err *err)
 {
 	sb_auto(free_writer) struct archive *a = archive_write_new();
 	struct target target = {out, err};

@@ -14,7 +14,8 @@
  */
 size_t sb_text_clean(char *dst, size_t size, const char *src, size_t len);
 
-/* Bytes that the UTF-8 character at s takes (1 to 4), or 0 when it is not valid or not printable. */
+/* Bytes that the UTF-8 character at s takes (1 to 4), or 0 when it is not valid or not printable.
+ */
 size_t sb_text_char(const char *s, size_t len);
 
 #endif
