@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The os-release file: assignments with shell quoting, one on a line. Pure; nothing is expanded.
+ *
+ * The last assignment of a name counts, also when it makes no sense: then the value is "". The same
+ * for identifiers that are not made of [a-z0-9._-], and for what does not fit (but the free text).
+ */
+#ifndef RECON_OSREL_H
+#define RECON_OSREL_H
+
+#include "engine/base.h"
+
+struct osrel {
+	char id[64];
+	char id_like[192]; /* the valid ones, separated by one blank */
+	char version_id[64];
+	char codename[64];     /* VERSION_CODENAME */
+	char pretty_name[256]; /* free text, made printable, cut */
+};
+
+void osrel_parse(const void *data, size_t len, struct osrel *ret);
+
+#endif
