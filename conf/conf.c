@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+#include "conf/conf.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char system_file[] = "/etc/sbinject/sbinject.yaml";
+
+extern const char conf_builtin_data[];
+extern const uint64_t conf_builtin_size;
+
+/* A place to look for the rules; returns 1 if it has none. */
+struct place {
+	const char *why;
+	bool must_exist; /* the user has named it */
+	int (*path)(const char *given, char *path, size_t size, struct sb_err *err);
+};
+
+static int put_path(char *path, size_t size, struct sb_err *err, const char *dir, const char *file)
+{
+	int n = snprintf(path, size, "%s%s", dir, file);
+
+	if (n < 0 || (size_t)n >= size)
+		return sb_err_set(
+			err, SB_USAGE, "the path of the rules file is too long: '%s'", dir);
+	return 0;
+}
+
+static int given_path(const char *given, char *path, size_t size, struct sb_err *err)
+{
+	return given ? put_path(path, size, err, given, "") : 1;
+}
+
+static int variable_path(const char *given, char *path, size_t size, struct sb_err *err)
+{
+	const char *value = getenv("SBINJECT_CONFIG");
+
+	(void)given;
+	return value && *value ? put_path(path, size, err, value, "") : 1;
+}
+
+static int user_path(const char *given, char *path, size_t size, struct sb_err *err)
+{
+	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+
+	(void)given;
+	/* The XDG specification: a relative path is to be ignored. */
+	if (xdg && *xdg == '/')
+		return put_path(path, size, err, xdg, "/sbinject/sbinject.yaml");
+	if (home && *home == '/')
+		return put_path(path, size, err, home, "/.config/sbinject/sbinject.yaml");
+	return 1;
+}
+
+static int system_path(const char *given, char *path, size_t size, struct sb_err *err)
+{
+	(void)given;
+	return put_path(path, size, err, system_file, "");
+}
+
+static const struct place places[] = {
+	{"--config", true, given_path},
+	{"SBINJECT_CONFIG", true, variable_path},
+	{"the user's configuration", false, user_path},
+	{"the system's configuration", false, system_path},
+};
+
+/* The real directory of a file, as a new string. */
+static char *dir_of(const char *path, struct sb_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_MAX] = ".";
+	char *real;
+
+	if (slash)
+		snprintf(dir, sizeof(dir), "%.*s", slash == path ? 1 : (int)(slash - path), path);
+	real = realpath(dir, NULL);
+	if (!real)
+		sb_err_set(err, SB_USAGE, "cannot resolve '%s': %s", dir, strerror(errno));
+	return real;
+}
+
+/* Returns 1 if there is no such file. */
+static int load_file(const char *path, struct conf **ret, struct sb_err *err)
+{
+	sb_autobuf struct sb_buf text = SB_BUF_INIT(SB_MAX_CONFIG);
+	sb_autofree char *dir = NULL;
+	int rc = sb_buf_read_file(&text, path, err);
+
+	if (rc < 0) {
+		err->code = SB_USAGE;
+		return sb_err_wrap(err, "cannot load the rules");
+	}
+	if (rc > 0)
+		return rc;
+	dir = dir_of(path, err);
+	if (!dir)
+		return -1;
+	return conf_parse(sb_buf_str(&text), text.len, path, dir, ret, err);
+}
+
+static int try_place(
+	const struct place *place, const char *given, struct conf **ret, struct sb_err *err)
+{
+	char path[PATH_MAX];
+	int rc = place->path(given, path, sizeof(path), err);
+
+	if (rc)
+		return rc;
+	rc = load_file(path, ret, err);
+	if (rc > 0 && place->must_exist)
+		return sb_err_set(err, SB_USAGE, "cannot load the rules: there is no '%s' (%s)",
+			path, place->why);
+	if (rc == 0)
+		(*ret)->why = place->why;
+	return rc;
+}
+
+int conf_load(const char *file, struct conf **ret, struct sb_err *err)
+{
+	struct conf *conf = NULL;
+
+	for (size_t i = 0; i < SB_ARRAY_SIZE(places); i++) {
+		int rc = try_place(&places[i], file, &conf, err);
+
+		if (rc == 0)
+			*ret = conf;
+		if (rc <= 0)
+			return rc;
+	}
+	if (conf_parse(conf_builtin_data, conf_builtin_size, "built-in", NULL, &conf, err) < 0)
+		return -1;
+	conf->why = "no rules file found";
+	*ret = conf;
+	return 0;
+}
+
+const char *conf_builtin_text(void)
+{
+	return conf_builtin_data;
+}
+
+sb_fact_set conf_facts(const struct conf *conf)
+{
+	sb_fact_set facts = 0;
+
+	for (size_t i = 0; i < conf->rule_count; i++)
+		facts |= conf->rules[i].facts;
+	return facts;
+}
+
+static void free_texts(char **texts)
+{
+	for (char **t = texts; t && *t; t++)
+		free(*t);
+	free(texts);
+}
+
+static void free_rule(struct conf_rule *rule)
+{
+	for (size_t i = 0; i < rule->count; i++) {
+		free(rule->tests[i].label);
+		free_texts(rule->tests[i].values);
+	}
+	free(rule->tests);
+}
+
+void conf_free(struct conf *conf)
+{
+	if (!conf)
+		return;
+	for (size_t i = 0; i < conf->payload_count; i++) {
+		free(conf->payloads[i].name);
+		free(conf->payloads[i].path);
+	}
+	for (size_t i = 0; i < conf->rule_count; i++)
+		free_rule(&conf->rules[i]);
+	free(conf->payloads);
+	free(conf->rules);
+	free(conf->file);
+	free(conf->text);
+	free(conf->path);
+	free_texts(conf->links);
+	free_texts(conf->start);
+	free(conf);
+}
+
+void conf_freep(struct conf **conf)
+{
+	conf_free(*conf);
+}

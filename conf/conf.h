@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rules: which payload goes into which container, and where. Parsed from YAML, then constant.
+ */
+#ifndef CONF_CONF_H
+#define CONF_CONF_H
+
+#include "engine/facts.h"
+#include "engine/err.h"
+#include "engine/buf.h"
+
+#include <stdbool.h>
+
+enum conf_source { CONF_EMBEDDED, CONF_FILE };
+
+struct conf_payload {
+	char *name;
+	enum conf_source source;
+	char *path;	 /* CONF_FILE: absolute, or made so relative to the rules file */
+	char sha256[65]; /* CONF_FILE: required; CONF_EMBEDDED: optional pin, else "" */
+	int line, column;
+};
+
+/*
+ * One tested fact: it holds if any of the values is the container's. Values of SB_FACT_IMAGE and
+ * SB_FACT_CLIENT are globs in which `*` stands for any text; of SB_FACT_FAMILY, it is enough to be
+ * one of the words; all others are compared as they are.
+ */
+struct conf_test {
+	enum sb_fact fact;
+	char *label; /* SB_FACT_LABEL: the label's key */
+	char **values;
+	size_t count;
+};
+
+struct conf_rule {
+	struct conf_test *tests;
+	size_t count;	   /* 0: `when: {}`, holds for every container */
+	sb_fact_set facts; /* union of the tests' facts */
+	const struct conf_payload *use;
+	int line, column;
+};
+
+struct conf {
+	char *text;	 /* as it was parsed */
+	char *file;	 /* "built-in" or the path */
+	const char *why; /* which of the search places it came from: constant text */
+	struct conf_payload *payloads;
+	size_t payload_count;
+	struct conf_rule *rules;
+	size_t rule_count;
+	char *path;   /* install.path: absolute, clean */
+	char **links; /* install.links, NULL-terminated; NULL if there are none */
+	char **start; /* arguments of the program, NULL-terminated */
+};
+
+/*
+ * Load the rules in force: `file` (--config), $SBINJECT_CONFIG, $XDG_CONFIG_HOME/sbinject/
+ * sbinject.yaml (default ~/.config), /etc/sbinject/sbinject.yaml, built-in. A file replaces the
+ * built-in rules. Errors are SB_USAGE and read "file:line:column: what".
+ */
+int conf_load(const char *file, struct conf **ret, struct sb_err *err) sb_must_check;
+
+/*
+ * Parse the text of a rules file; `name` stands in messages, relative paths are below `dir` (NULL:
+ * they are errors). No memory is SB_FAILED, everything else SB_USAGE.
+ */
+int conf_parse(const char *text, size_t len, const char *name, const char *dir, struct conf **ret,
+	struct sb_err *err) sb_must_check;
+
+void conf_free(struct conf *conf);
+void conf_freep(struct conf **conf);
+
+/* The facts that any rule tests: all that has to be known to decide. */
+sb_fact_set conf_facts(const struct conf *conf);
+
+/* The built-in rules as text. */
+const char *conf_builtin_text(void);
+
+#endif

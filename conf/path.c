@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "conf/path.h"
+
+#include <string.h>
+
+enum { MAX_PATH = 255 };
+
+/* Directories that others use: never to be closed to them, nor replaced by a link. */
+static const char *const shared[] = {"/", "/bin", "/boot", "/dev", "/dev/mqueue", "/dev/pts",
+	"/dev/shm", "/etc", "/home", "/lib", "/lib32", "/lib64", "/libx32", "/media", "/mnt",
+	"/nix", "/nix/store", "/opt", "/proc", "/root", "/run", "/run/lock", "/run/secrets",
+	"/run/user", "/sbin", "/srv", "/sys", "/tmp", "/usr", "/var", "/var/cache", "/var/lib",
+	"/var/local", "/var/lock", "/var/log", "/var/mail", "/var/opt", "/var/run", "/var/spool",
+	"/var/tmp", "/workspace"};
+
+/* The same for each directory immediately below these. */
+static const char *const shared_below[] = {"/home/", "/usr/", "/usr/local/"};
+
+/* Not made of files that one could put there. */
+static const char *const virtual_below[] = {"/proc/", "/sys/"};
+
+static bool is_below(const char *path, size_t len, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return len > n && !memcmp(path, dir, n);
+}
+
+static bool is_shared(const char *path, size_t len)
+{
+	for (size_t i = 0; i < SB_ARRAY_SIZE(shared); i++)
+		if (strlen(shared[i]) == len && !memcmp(shared[i], path, len))
+			return true;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(shared_below); i++)
+		if (is_below(path, len, shared_below[i]) &&
+			!memchr(path + strlen(shared_below[i]), '/', len - strlen(shared_below[i])))
+			return true;
+	return false;
+}
+
+static const char *unclean(const char *path)
+{
+	if (*path != '/')
+		return "not absolute";
+	if (strlen(path) > MAX_PATH)
+		return "longer than 255 bytes";
+	for (const char *p = path; *p; p++)
+		if (*p < ' ' || *p > '~')
+			return "not printable ASCII";
+	for (const char *p = path; *p; p += 1 + strcspn(p + 1, "/")) {
+		size_t n = strcspn(p + 1, "/");
+
+		if (n == 0)
+			return "a slash too many";
+		if (p[1] == '.' && (n == 1 || (n == 2 && p[2] == '.')))
+			return "'.' or '..' in it";
+	}
+	return NULL;
+}
+
+const char *path_unfit(const char *path, enum path_role role)
+{
+	const char *why = unclean(path);
+	size_t len = strlen(path);
+	size_t dir_len;
+
+	if (why)
+		return why;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(virtual_below); i++)
+		if (is_below(path, len, virtual_below[i]))
+			return "not in a file system for files";
+	if (is_shared(path, len))
+		return "a well-known directory";
+	if (role == PATH_LINK)
+		return NULL;
+	dir_len = (size_t)(strrchr(path, '/') - path);
+	if (dir_len == 0)
+		return "it needs a directory of its own, which becomes private to root";
+	if (is_shared(path, dir_len))
+		return "its directory becomes private to root, but is a well-known one";
+	return NULL;
+}
+
+bool path_overlaps(const char *a, const char *b)
+{
+	size_t a_len = strlen(a), b_len = strlen(b);
+	size_t n = a_len < b_len ? a_len : b_len;
+
+	return !memcmp(a, b, n) && (a[n] == '/' || b[n] == '/' || a_len == b_len);
+}
