@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Filling in struct fail. */
+#include "payloads/lib/fail.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+__attribute__((format(printf, 3, 0))) static void fill(
+	struct fail *fail, const char *code, const char *format, va_list args)
+{
+	fail->error = 0;
+	fail->code = code;
+	vsnprintf(fail->text, sizeof(fail->text), format, args);
+}
+
+int fail_set(struct fail *fail, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fill(fail, NULL, format, args);
+	va_end(args);
+	return -1;
+}
+
+int fail_sys(struct fail *fail, int error, const char *format, ...)
+{
+	va_list args;
+	size_t len;
+
+	va_start(args, format);
+	fill(fail, NULL, format, args);
+	va_end(args);
+	fail->error = error < 0 ? -error : error;
+	len = strlen(fail->text);
+	snprintf(fail->text + len, sizeof(fail->text) - len, ": %s", strerror(fail->error));
+	return -1;
+}
+
+int fail_code(struct fail *fail, const char *code, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fill(fail, code, format, args);
+	va_end(args);
+	return -1;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a process in an unknown container must arrange for itself: standard descriptors that exist,
+ * nothing inherited, its own executable, random names, a writable directory. Works without /proc,
+ * /dev and /etc. Nothing here knows the service.
+ */
+#ifndef PAYLOADS_LIB_SYS_H
+#define PAYLOADS_LIB_SYS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "payloads/lib/sha256.h"
+
+/* Opens 0, 1 and 2 where they are closed, and ignores SIGPIPE. */
+void sys_start(void);
+/* An empty input or a sink for output: /dev/null, or a pipe whose other end is closed. */
+int sys_null(bool for_output);
+/* Closes every descriptor from 'lowest' on except 'keep' (negative for none). */
+void sys_close_from(int lowest, int keep);
+/* In a child before exec: default signal actions, empty signal mask. */
+void sys_default_signals(void);
+/* The own executable, opened for reading: descriptor or -errno. Not possible any more after
+   sys_undumpable() for an unprivileged process, so open it early. */
+int sys_open_self(void);
+/* The path this program was started by, as the kernel saw it. */
+const char *sys_exec_path(void);
+void sys_undumpable(void);
+/* Digest of everything in an open file; its offset is not used: 0 or -errno. */
+int sys_digest(int fd, char hex[SHA256_HEX]);
+/* 2 * bytes lower case hex digits and a NUL: 0 or -errno. */
+int sys_random_hex(char *text, size_t bytes);
+/* The first of $TMPDIR $TEMP $TMP /tmp /var/tmp /usr/tmp /dev/shm /run / that is a writable
+   directory, and absolute; "/" if none is. Never depends on the working directory. */
+const char *sys_tmpdir(void);
+/* True when the process can become another user. */
+bool sys_can_switch_user(void);
+/* Start time of a process in clock ticks, 0 when it is unknown (no /proc, no such process). */
+unsigned long long sys_start_time(pid_t pid);
+
+#endif

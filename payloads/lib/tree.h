@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Careful changes to directories that others can write to: nothing here follows a link at the last
+ * step, and what is created or removed leaves the parent's modification time as it was, so that the
+ * engine's "diff" shows nothing but the entry itself. A parent of our own that not even we may
+ * write (Podman's "/" is 0555, and root may lack the capability to ignore that) is made writable
+ * for the moment. Names are single components.
+ */
+#ifndef PAYLOADS_LIB_TREE_H
+#define PAYLOADS_LIB_TREE_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+/* ---- the parent, before and after a change ---- */
+
+struct tree_parent {
+	int fd; /* borrowed directory descriptor */
+	struct timespec mtime;
+	mode_t mode;
+	bool known, opened; /* opened: made writable */
+};
+
+void tree_parent_open(struct tree_parent *parent, int dirfd);
+/* Puts time and mode back, as far as permitted. */
+void tree_parent_close(const struct tree_parent *parent);
+
+/* ---- single steps, each keeping the parent's time; 0 or -errno ---- */
+
+int tree_mkdir(int dirfd, const char *name, mode_t mode);
+int tree_rmdir(int dirfd, const char *name);
+int tree_unlink(int dirfd, const char *name);
+int tree_rename(int from, const char *name, int to, const char *new_name);
+int tree_symlink(const char *target, int dirfd, const char *name);
+
+/* ---- compound steps ---- */
+
+/* Deletes whatever is called 'name', directories with their content, at most 'budget' entries and
+   64 levels, other mounts not entered: 0 or -errno (-E2BIG past the budget). */
+int tree_remove(int dirfd, const char *name, int budget);
+/* Renames 'name' to something unpredictable beside it and deletes that: when it returns 0 the
+   name is free, even if not everything could be deleted. */
+int tree_clear(int dirfd, const char *name);
+/* Opens a directory that is not a link: descriptor or -errno. */
+int tree_open_dir(int dirfd, const char *name);
+/* Opens the directory that contains the last component of an absolute path, links followed, and
+   copies that component to 'leaf' (NAME_MAX + 1 bytes). With 'made' missing directories are created
+   (0755) and their paths reported through it. Descriptor or -errno; -EINVAL for a path that is not
+   absolute, has '.', '..' or no last component. */
+struct tree_made {
+	int (*note)(struct tree_made *made, const char *path); /* 0, or -errno to give up */
+};
+int tree_open_parent(const char *path, char *leaf, struct tree_made *made);
+
+#endif

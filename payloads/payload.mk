@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+# The in-container programs, for inclusion in the top Makefile (or: make -f payloads/payload.mk).
+# Uses ARCHES, RELEASE, B and PB (build directories: tests, programs). Gives PAYLOADS (files to embed), the targets
+# payloads, payload-test (unit), payload-check (unit and black box) and payload-lint.
+
+ARCHES ?= amd64 arm64
+B ?= build
+# Whatever the host program is built with, the payloads are the same.
+PB ?= build
+RELEASE ?= 0.1.0
+Q ?= @
+
+PAYLOAD_WARN := -Wall -Wextra -Wshadow -Wvla -Wundef -Wformat=2 -Wpointer-arith -Wwrite-strings \
+	-Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition
+PAYLOAD_CPP := -std=gnu11 -D_GNU_SOURCE -I. -DRELEASE='"$(RELEASE)"'
+PAYLOAD_CFLAGS := -Os -g0 -fno-common -ffunction-sections -fdata-sections -fno-ident \
+	-fstack-protector-strong -fno-asynchronous-unwind-tables -fno-unwind-tables \
+	'-ffile-prefix-map=$(CURDIR)=.' $(PAYLOAD_WARN) $(if $(DEV),-Werror)
+PAYLOAD_LDFLAGS := -s -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,noexecstack \
+	-Wl,-z,noseparate-code
+# A program laid out for smaller pages than the kernel's does not start; arm64 and ppc64le kernels
+# with 64 KiB pages exist.
+PAYLOAD_PAGE_arm64 := 65536
+PAYLOAD_PAGE_ppc64le := 65536
+
+PAYLOAD_SRC := $(sort $(wildcard payloads/lib/*.c payloads/sandbox-tools/*.c \
+	payloads/sandbox-tools/*/*.c))
+PAYLOADS := $(foreach a,$(ARCHES),$(PB)/payloads/$(a)/inspect-sandbox-tools)
+
+payloads: $(PAYLOADS)
+.PHONY: payloads payload-test payload-check payload-lint payload-fuzz
+
+# $(1) architecture
+define payload_rules
+$(PB)/toolchain/$(1)/.stamp: payloads/toolchain.sh
+	@payloads/toolchain.sh $(1) $(PB)/toolchain/$(1) && touch $$@
+
+$(PB)/payloads/$(1)/%.o: %.c $(PB)/toolchain/$(1)/.stamp
+	@mkdir -p $$(@D)
+	$(Q)$(PB)/toolchain/$(1)/cc $(PAYLOAD_CPP) -isystem $(PB)/toolchain/$(1)/include \
+		$(PAYLOAD_CFLAGS) -MMD -MP -c -o $$@ $$<
+
+$(PB)/payloads/$(1)/inspect-sandbox-tools: $(PAYLOAD_SRC:%.c=$(PB)/payloads/$(1)/%.o)
+	$(Q)$(PB)/toolchain/$(1)/cc $(PAYLOAD_LDFLAGS) \
+		-Wl,-z,max-page-size=$(or $(PAYLOAD_PAGE_$(1)),4096) -o $$@ $$^ -L$(PB)/toolchain/$(1)/lib -ljansson
+
+-include $(PAYLOAD_SRC:%.c=$(PB)/payloads/$(1)/%.d)
+endef
+$(foreach a,$(ARCHES),$(eval $(call payload_rules,$(a))))
+
+# Unit tests: the same sources with the host's compiler, under sanitizers.
+PAYLOAD_TEST_DIR := $(B)/payloads/test
+PAYLOAD_TESTS := $(patsubst t/unit/%.c,$(PAYLOAD_TEST_DIR)/%,$(sort $(wildcard t/unit/test_payload_*.c)))
+PAYLOAD_SAN := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+PAYLOAD_TEST_OBJ := $(patsubst %.c,$(PAYLOAD_TEST_DIR)/%.o, \
+	$(filter-out payloads/sandbox-tools/main.c,$(PAYLOAD_SRC)))
+
+$(PAYLOAD_TEST_DIR)/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PAYLOAD_CPP) $(PAYLOAD_SAN) $(PAYLOAD_WARN) $(if $(DEV),-Werror) -MMD -MP -c -o $@ $<
+
+$(PAYLOAD_TEST_DIR)/libpayload.a: $(PAYLOAD_TEST_OBJ)
+	$(Q)rm -f $@ && $(AR) rcD $@ $^
+
+$(PAYLOAD_TEST_DIR)/test_payload_%: t/unit/test_payload_%.c $(PAYLOAD_TEST_DIR)/libpayload.a
+	$(Q)$(CC) $(PAYLOAD_CPP) $(PAYLOAD_SAN) $(PAYLOAD_WARN) -o $@ $^ -lcmocka -ljansson
+
+-include $(PAYLOAD_TEST_OBJ:.o=.d)
+
+payload-test: $(PAYLOAD_TESTS)
+	@for t in $(PAYLOAD_TESTS); do CMOCKA_MESSAGE_OUTPUT=TAP $$t || exit 1; done
+
+payload-check: payload-test $(PAYLOADS)
+	@r=0; for t in t/payload/[0-9]*.sh; do echo "# $$t"; B='$(PB)' ARCHES='$(ARCHES)' sh $$t || r=1; \
+	done; exit $$r
+
+# clang and gcc, no output but warnings
+payload-lint:
+	@for c in $(PAYLOAD_SRC); do for cc in gcc clang; do \
+		$$cc $(PAYLOAD_CPP) $(PAYLOAD_WARN) -Werror -O2 -fsyntax-only $$c || exit 1; done; done
+
+# libFuzzer over the request parser: make payload-fuzz FUZZ_SECONDS=60
+FUZZ_SECONDS ?= 10
+payload-fuzz: t/fuzz/fuzz_rpc.c
+	@mkdir -p $(PAYLOAD_TEST_DIR)/corpus
+	clang $(PAYLOAD_CPP) -g -O1 -fsanitize=fuzzer,address,undefined -o $(PAYLOAD_TEST_DIR)/fuzz_rpc \
+		$< payloads/sandbox-tools/rpc/*.c payloads/lib/buf.c payloads/lib/fail.c -ljansson
+	$(PAYLOAD_TEST_DIR)/fuzz_rpc -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=0 \
+		$(PAYLOAD_TEST_DIR)/corpus t/fuzz/corpus/rpc

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* What several sub-commands share. */
+#include "payloads/sandbox-tools/cli.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "payloads/lib/frame.h"
+#include "payloads/lib/io.h"
+#include "payloads/lib/sys.h"
+#include "payloads/sandbox-tools/methods.h"
+
+int cli_complain(const struct fail *fail)
+{
+	fprintf(stderr, "error: %s\n", fail->text);
+	return 1;
+}
+
+int cli_print_reply(const char *text, size_t len)
+{
+	struct fail fail = FAIL_INIT;
+	int r = io_write_full(1, text, len, IO_NEVER);
+
+	if (r == 0)
+		r = io_write_full(1, "\n", 1, IO_NEVER);
+	if (r == 0)
+		return 0;
+	fail_sys(&fail, r, "cannot write the reply");
+	return cli_complain(&fail);
+}
+
+struct answer {
+	struct rpc_call call; /* first: deliver() gets the call back */
+	struct buf *reply;
+};
+
+static void deliver(struct rpc_call *call, const char *text, size_t len)
+{
+	buf_add(((struct answer *)call)->reply, text, len);
+}
+
+void cli_answer(char *text, size_t len, struct buf *reply)
+{
+	struct answer answer = {.call = {.deliver = deliver}, .reply = reply};
+
+	rpc_dispatch(sandbox_methods, RPC_IN_PROCESS, &answer.call, text, len);
+	rpc_request_release(&answer.call.req);
+}
+
+int cli_place(struct place *place, struct fail *fail)
+{
+	static struct place first;
+	static bool known;
+
+	if (!known && place_find(&first, fail) < 0)
+		return -1;
+	known = true;
+	unsetenv(PLACE_VARIABLE);
+	*place = first;
+	return 0;
+}
+
+int cli_connect(const struct cli *cli, struct fail *fail)
+{
+	struct service_start start = {sys_exec_path(), cli->argv0, io_in(SERVICE_START_MS)};
+	struct place place;
+	bool started;
+	int fd;
+
+	if (cli_place(&place, fail) < 0)
+		return -1;
+	fd = service_ensure(&place, &start, &started, fail);
+	place_close(&place);
+	return fd;
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pipe: newline-delimited JSON-RPC over stdin and stdout. Many requests may be under way;
+ * replies come as they complete. In-process methods are answered here, the rest goes over one
+ * connection.
+ */
+#include "payloads/sandbox-tools/cli.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "payloads/lib/frame.h"
+#include "payloads/lib/io.h"
+#include "payloads/sandbox-tools/methods.h"
+
+#define READ_SIZE 65536
+#define WAITING_MAX 4096	     /* requests under way; more are left in the pipe */
+#define UNSENT_MAX ((size_t)8 << 20) /* nothing more is read while this much waits to go out */
+
+/* A request the server has: what to say should the server die. */
+struct waiting {
+	uint32_t tag;
+	char *id; /* NULL for a notification */
+	struct waiting *next;
+};
+
+struct pipe {
+	const struct cli *cli;
+	struct buf line; /* stdin, up to an unfinished line */
+	bool skipping;	 /* inside a line that is too long */
+	bool ended;	 /* stdin has ended */
+	struct buf out;	 /* to stdout */
+	int server;	 /* connection or -1 */
+	struct buf to_server, from_server;
+	struct waiting *waiting;
+	unsigned waiting_count;
+	uint32_t last_tag;
+	bool broken; /* stdout is gone or memory is */
+};
+
+static void print_line(struct pipe *pipe, const char *text, size_t len)
+{
+	if (len == 0)
+		return;
+	if (buf_add(&pipe->out, text, len) < 0 || buf_add(&pipe->out, "\n", 1) < 0)
+		pipe->broken = true;
+}
+
+static void print_error(
+	struct pipe *pipe, const char *id, int code, const char *message, const char *why)
+{
+	json_t *data = why ? json_string(why) : NULL;
+
+	if (rpc_write_error(&pipe->out, id, code, message, data) < 0 ||
+		buf_add(&pipe->out, "\n", 1) < 0)
+		pipe->broken = true;
+	json_decref(data);
+}
+
+/* ---- the server ---- */
+
+static void free_waiting(struct waiting *waiting)
+{
+	free(waiting->id);
+	free(waiting);
+}
+
+static void lose_server(struct pipe *pipe)
+{
+	io_close(&pipe->server);
+	pipe->to_server.len = 0;
+	pipe->from_server.len = 0;
+	while (pipe->waiting) {
+		struct waiting *w = pipe->waiting;
+
+		pipe->waiting = w->next;
+		if (w->id)
+			print_error(pipe, w->id, RPC_SERVER_ERROR, "Server error",
+				"the server closed the connection");
+		free_waiting(w);
+	}
+	pipe->waiting_count = 0;
+}
+
+static int open_server(struct pipe *pipe, struct fail *fail)
+{
+	if (pipe->server < 0)
+		pipe->server = cli_connect(pipe->cli, fail);
+	return pipe->server < 0 ? -1 : 0;
+}
+
+/* Queues a request for the server. */
+static void forward(struct pipe *pipe, const char *text, size_t len, struct rpc_request *req)
+{
+	struct fail fail = FAIL_INIT;
+	struct waiting *w;
+
+	if (open_server(pipe, &fail) < 0) {
+		if (req->id)
+			print_error(pipe, req->id, RPC_SERVER_ERROR, "Server error", fail.text);
+		return;
+	}
+	w = calloc(1, sizeof(*w));
+	if (!w || frame_add(&pipe->to_server, pipe->last_tag + 1, text, len) < 0) {
+		free(w);
+		print_error(pipe, req->id, RPC_SERVER_ERROR, "Server error", "out of memory");
+		return;
+	}
+	w->tag = ++pipe->last_tag;
+	w->id = req->id;
+	req->id = NULL;
+	w->next = pipe->waiting;
+	pipe->waiting = w;
+	pipe->waiting_count++;
+}
+
+static void take_reply(struct pipe *pipe, const struct frame *frame)
+{
+	struct waiting **link = &pipe->waiting, *w;
+
+	while (*link && (*link)->tag != frame->tag)
+		link = &(*link)->next;
+	w = *link;
+	if (!w)
+		return;
+	*link = w->next;
+	pipe->waiting_count--;
+	free_waiting(w);
+	print_line(pipe, frame->data, frame->len);
+}
+
+static void take_replies(struct pipe *pipe)
+{
+	struct buf rest = pipe->from_server;
+	struct frame frame;
+	int r;
+
+	while ((r = frame_find(&rest, FRAME_REPLY_MAX, &frame)) > 0) {
+		take_reply(pipe, &frame);
+		rest.data += FRAME_HEAD_SIZE + frame.len;
+		rest.len -= FRAME_HEAD_SIZE + frame.len;
+	}
+	buf_drop(&pipe->from_server, pipe->from_server.len - rest.len);
+	if (r < 0)
+		lose_server(pipe);
+}
+
+static void read_server(struct pipe *pipe)
+{
+	ssize_t n = -ENOMEM;
+
+	if (buf_reserve(&pipe->from_server, READ_SIZE) == 0)
+		n = io_read(
+			pipe->server, pipe->from_server.data + pipe->from_server.len, READ_SIZE);
+	if (n <= 0) {
+		lose_server(pipe);
+		return;
+	}
+	pipe->from_server.len += (size_t)n;
+	take_replies(pipe);
+}
+
+static void write_server(struct pipe *pipe)
+{
+	ssize_t n = send(pipe->server, pipe->to_server.data, pipe->to_server.len,
+		MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (n >= 0)
+		buf_drop(&pipe->to_server, (size_t)n);
+	else if (errno != EAGAIN && errno != EINTR)
+		lose_server(pipe);
+}
+
+/* ---- lines ---- */
+
+static bool is_blank(const char *text, size_t len)
+{
+	while (len > 0 && memchr(" \t\r", text[len - 1], 3))
+		len--;
+	return len == 0;
+}
+
+static void take_line(struct pipe *pipe, char *text, size_t len)
+{
+	struct buf reply = BUF_INIT(FRAME_REPLY_MAX);
+	struct fail fail = FAIL_INIT;
+	struct rpc_request req;
+
+	if (is_blank(text, len))
+		return;
+	if (rpc_request_read(&req, text, len, &fail) < 0) {
+		print_error(pipe, NULL, RPC_PARSE_ERROR, "Parse error", fail.text);
+		return;
+	}
+	if (!rpc_request_is_valid(&req) ||
+		rpc_method_find(sandbox_methods, req.method, RPC_IN_PROCESS)) {
+		cli_answer(text, len, &reply);
+		print_line(pipe, reply.data, reply.len);
+		buf_release(&reply);
+	} else {
+		forward(pipe, text, len, &req);
+	}
+	rpc_request_release(&req);
+}
+
+static void take_lines(struct pipe *pipe, size_t fresh)
+{
+	char *start = pipe->line.data, *end = start + pipe->line.len;
+	char *search = end - fresh, *newline;
+
+	while ((newline = memchr(search, '\n', (size_t)(end - search)))) {
+		if (!pipe->skipping)
+			take_line(pipe, start, (size_t)(newline - start));
+		pipe->skipping = false;
+		start = search = newline + 1;
+	}
+	buf_drop(&pipe->line, (size_t)(start - pipe->line.data));
+	if (pipe->line.len > FRAME_REQUEST_MAX) {
+		print_error(
+			pipe, NULL, RPC_INVALID_REQUEST, "Invalid request", "the line is too long");
+		pipe->skipping = true;
+	}
+	if (pipe->skipping)
+		buf_release(&pipe->line);
+}
+
+static void read_input(struct pipe *pipe)
+{
+	ssize_t n;
+
+	if (buf_reserve(&pipe->line, READ_SIZE) < 0) {
+		pipe->broken = true;
+		return;
+	}
+	n = io_read(0, pipe->line.data + pipe->line.len, READ_SIZE);
+	if (n == -EAGAIN)
+		return;
+	if (n > 0) {
+		pipe->line.len += (size_t)n;
+		take_lines(pipe, (size_t)n);
+		return;
+	}
+	pipe->ended = true;
+	if (pipe->line.len > 0 && !pipe->skipping)
+		take_line(pipe, pipe->line.data, pipe->line.len);
+	buf_release(&pipe->line);
+}
+
+static void write_output(struct pipe *pipe)
+{
+	/* stdout may be shared, so it stays blocking; this much never blocks after POLLOUT */
+	size_t len = pipe->out.len < PIPE_BUF ? pipe->out.len : PIPE_BUF;
+	ssize_t n = io_write(1, pipe->out.data, len);
+
+	if (n < 0 && n != -EAGAIN)
+		pipe->broken = true;
+	if (n > 0)
+		buf_drop(&pipe->out, (size_t)n);
+}
+
+/* ---- the loop ---- */
+
+static bool is_done(const struct pipe *pipe)
+{
+	return pipe->broken || (pipe->ended && !pipe->waiting && pipe->out.len == 0);
+}
+
+static bool has_room(const struct pipe *pipe)
+{
+	return pipe->out.len < UNSENT_MAX && pipe->to_server.len < UNSENT_MAX &&
+	       pipe->waiting_count < WAITING_MAX;
+}
+
+static void turn(struct pipe *pipe)
+{
+	bool reads = !pipe->ended && has_room(pipe);
+	struct pollfd fds[3] = {
+		{.fd = reads ? 0 : -1, .events = POLLIN},
+		{.fd = 1, .events = pipe->out.len > 0 ? POLLOUT : 0},
+		{.fd = pipe->server},
+	};
+
+	if (pipe->out.len < UNSENT_MAX)
+		fds[2].events |= POLLIN;
+	if (pipe->to_server.len > 0)
+		fds[2].events |= POLLOUT;
+	if (poll(fds, 3, -1) < 0) {
+		pipe->broken = errno != EINTR;
+		return;
+	}
+	/* the reader of our replies has gone */
+	if (fds[1].revents & (POLLERR | POLLNVAL))
+		pipe->broken = true;
+	if (fds[1].revents & POLLOUT)
+		write_output(pipe);
+	if (fds[2].revents & POLLOUT)
+		write_server(pipe);
+	if (pipe->server >= 0 && fds[2].revents & (POLLIN | POLLHUP | POLLERR))
+		read_server(pipe);
+	if (fds[0].revents)
+		read_input(pipe);
+}
+
+static int run(const struct cli *cli)
+{
+	struct pipe pipe = {.cli = cli,
+		.line = BUF_INIT(FRAME_REQUEST_MAX + 2 * READ_SIZE),
+		.out = BUF_INIT(2 * FRAME_REPLY_MAX),
+		.server = -1,
+		.to_server = BUF_INIT(2 * FRAME_REQUEST_MAX),
+		.from_server = BUF_INIT(2 * FRAME_REPLY_MAX)};
+
+	while (!is_done(&pipe))
+		turn(&pipe);
+	lose_server(&pipe);
+	buf_release(&pipe.line);
+	buf_release(&pipe.out);
+	buf_release(&pipe.to_server);
+	buf_release(&pipe.from_server);
+	return pipe.broken ? 1 : 0;
+}
+
+const struct cli_command cli_pipe = {
+	"pipe",
+	"",
+	"answer newline-delimited JSON-RPC requests until stdin ends",
+	0,
+	run,
+};

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* start-server, stop-server, server, healthcheck: the server's life, by hand. */
+#include "payloads/sandbox-tools/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "payloads/lib/frame.h"
+#include "payloads/lib/io.h"
+#include "payloads/lib/sys.h"
+#include "payloads/sandbox-tools/methods.h"
+#include "payloads/sandbox-tools/server/server.h"
+
+static int check_health(const struct cli *cli)
+{
+	char version[] = "{\"jsonrpc\": \"2.0\", \"method\": \"version\", \"id\": 666}";
+	static const char remote[] =
+		"{\"jsonrpc\": \"2.0\", \"method\": \"remote_version\", \"id\": 667}";
+	struct buf reply = BUF_INIT(FRAME_REPLY_MAX);
+	struct fail fail = FAIL_INIT;
+	int fd = cli_connect(cli, &fail), r = -1;
+
+	if (fd < 0)
+		return cli_complain(&fail);
+	cli_answer(version, strlen(version), &reply);
+	r = cli_print_reply(reply.data, reply.len);
+	reply.len = 0;
+	if (r == 0) {
+		r = service_call(fd, remote, sizeof(remote) - 1, &reply, IO_NEVER, &fail);
+		r = r < 0 ? cli_complain(&fail) : cli_print_reply(reply.data, reply.len);
+	}
+	buf_release(&reply);
+	close(fd);
+	return r;
+}
+
+static int stop(const struct cli *cli)
+{
+	struct fail fail = FAIL_INIT;
+	struct place place;
+	int r = cli_place(&place, &fail);
+
+	(void)cli;
+	if (r == 0)
+		r = service_stop(&place, io_in(SERVICE_STOP_MS), &fail);
+	return r < 0 ? cli_complain(&fail) : 0;
+}
+
+static int serve(const struct cli *cli)
+{
+	const char *number = getenv(SERVICE_READY_VARIABLE);
+	long ready = number ? strtol(number, NULL, 10) : -1;
+
+	sys_close_from(3, (int)ready);
+	return server_run(cli->argv0, sandbox_methods, ready >= 3 ? (int)ready : -1);
+}
+
+const struct cli_command cli_start_server = {
+	"start-server",
+	"",
+	"start the server unless it runs, and show that it answers",
+	0,
+	check_health,
+};
+
+const struct cli_command cli_stop_server = {
+	"stop-server",
+	"",
+	"stop the server and everything it started",
+	0,
+	stop,
+};
+
+const struct cli_command cli_server = {
+	"server",
+	"",
+	"be the server, in the foreground",
+	0,
+	serve,
+};
+
+const struct cli_command cli_healthcheck = {
+	"healthcheck",
+	"",
+	"the same as start-server",
+	0,
+	check_health,
+};

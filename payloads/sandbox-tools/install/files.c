@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/* Placing the program and its links. */
+#include "payloads/sandbox-tools/install/files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "payloads/lib/io.h"
+#include "payloads/lib/sys.h"
+#include "payloads/lib/tree.h"
+
+#define SWAP_NAMES 2 /* RENAME_EXCHANGE */
+#define TEMPORARY ".sbinject-new-"
+
+struct noted {
+	struct tree_made made; /* first: note() gets it back */
+	json_t *parents;
+};
+
+static int note(struct tree_made *made, const char *path)
+{
+	return json_array_append_new(((struct noted *)made)->parents, json_string(path)) < 0
+		       ? -ENOMEM
+		       : 0;
+}
+
+bool files_digest(int dirfd, const char *name, char hex[SHA256_HEX])
+{
+	int fd = io_open(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+	struct stat st;
+	bool good;
+
+	if (fd < 0)
+		return false;
+	good = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && sys_digest(fd, hex) == 0;
+	close(fd);
+	return good;
+}
+
+/* ---- the directory ---- */
+
+/* The last directory: a real one, ours, closed to others. What else is there is moved out of the
+   way. */
+static int open_own_dir(
+	int parent, const char *name, const char *path, json_t *parents, struct fail *fail)
+{
+	int fd = tree_open_dir(parent, name), r;
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid()) {
+		if (st.st_mode & 022)
+			fchmod(fd, st.st_mode & 07755);
+		return fd;
+	}
+	if (fd != -ENOENT) {
+		io_close(&fd);
+		r = tree_clear(parent, name);
+		if (r < 0) {
+			fail_code(fail, "occupied", "cannot clear '%s': %s", path, strerror(-r));
+			return -1;
+		}
+	}
+	r = tree_mkdir(parent, name, 0700);
+	fd = r < 0 ? r : tree_open_dir(parent, name);
+	if (fd < 0)
+		return fail_sys(fail, fd, "cannot create '%s'", path);
+	fchmod(fd, 0700);
+	if (json_array_append_new(parents, json_string(path)) < 0) {
+		close(fd);
+		tree_rmdir(parent, name);
+		return fail_sys(fail, ENOMEM, "cannot create '%s'", path);
+	}
+	return fd;
+}
+
+void files_sweep(int dirfd)
+{
+	int copy = io_open(dirfd, ".", O_RDONLY | O_DIRECTORY, 0);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry;
+
+	if (!dir)
+		io_close(&copy);
+	while (dir && (entry = readdir(dir)))
+		if (strncmp(entry->d_name, TEMPORARY, strlen(TEMPORARY)) == 0)
+			tree_remove(dirfd, entry->d_name, 100000);
+	if (dir)
+		closedir(dir);
+}
+
+static int check_mount(int fd, const char *path, struct fail *fail)
+{
+	struct statvfs fs;
+
+	if (fstatvfs(fd, &fs) < 0)
+		return 0;
+	if (fs.f_flag & ST_NOEXEC)
+		return fail_code(fail, "noexec", "'%s' is on a file system mounted noexec", path);
+	if (fs.f_flag & ST_RDONLY)
+		return fail_code(fail, "readonly", "'%s' is on a read-only file system", path);
+	return 0;
+}
+
+int files_open(struct files_target *target, const char *path, json_t *parents, struct fail *fail)
+{
+	struct noted noted = {{note}, parents};
+	char dir[SPEC_PATH_MAX + 1], name[NAME_MAX + 1];
+	char *slash;
+	int parent;
+
+	target->path = path;
+	snprintf(dir, sizeof(dir), "%s", path);
+	slash = strrchr(dir, '/');
+	snprintf(target->leaf, sizeof(target->leaf), "%s", slash + 1);
+	*slash = '\0';
+	parent = tree_open_parent(dir, name, &noted.made);
+	/* mkdir's EEXIST is a dangling link */
+	if (parent == -EEXIST)
+		return fail_code(fail, "occupied", "a link on the way to '%s' leads nowhere", path);
+	if (parent < 0)
+		return fail_sys(fail, parent, "cannot reach the directory of '%s'", dir);
+	target->dir = open_own_dir(parent, name, dir, parents, fail);
+	close(parent);
+	if (target->dir < 0)
+		return -1;
+	files_sweep(target->dir);
+	return check_mount(target->dir, dir, fail);
+}
+
+void files_close(struct files_target *target)
+{
+	io_close(&target->dir);
+}
+
+/* ---- the program ---- */
+
+static int copy_content(int from, int to)
+{
+	char block[65536];
+	ssize_t n;
+
+	while ((n = io_read(from, block, sizeof(block))) > 0) {
+		int r = io_write_full(to, block, (size_t)n, IO_NEVER);
+
+		if (r < 0)
+			return r;
+	}
+	return (int)n;
+}
+
+static int copy_file(const struct home *home, const char *hex, int dirfd, const char *name)
+{
+	char check[SHA256_HEX];
+	int from = io_open(home->fd, hex, O_RDONLY | O_NOFOLLOW, 0);
+	int to = io_open(dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0700);
+	int r = from < 0 ? from : to < 0 ? to : copy_content(from, to);
+
+	if (r == 0 && fchmod(to, 0755) < 0)
+		r = -errno;
+	if (r == 0)
+		r = sys_digest(to, check);
+	if (r == 0 && strcmp(check, hex) != 0)
+		r = -EIO;
+	if (r < 0 && to >= 0)
+		unlinkat(dirfd, name, 0);
+	io_close(&from);
+	io_close(&to);
+	return r;
+}
+
+/* Swaps the new file with whatever has the final name, so that the former stays under the
+   temporary one. Where the file system cannot, a second name keeps the former file and the new
+   one is renamed over it. */
+static int replace(struct files_target *target, const char *temporary)
+{
+	int dir = target->dir;
+
+	if (syscall(SYS_renameat2, dir, temporary, dir, target->leaf, SWAP_NAMES) == 0) {
+		strcpy(target->spare, temporary);
+		return 0;
+	}
+	if (errno == EROFS || errno == EACCES || errno == ENOSPC)
+		return -errno;
+	snprintf(target->spare, sizeof(target->spare), "%.200s.old", temporary);
+	if (linkat(dir, target->leaf, dir, target->spare, 0) < 0) {
+		target->spare[0] = '\0';
+		if (errno == EPERM || errno == EISDIR) {
+			int r = tree_clear(dir, target->leaf);
+
+			if (r < 0)
+				return r;
+		}
+	}
+	return renameat(dir, temporary, dir, target->leaf) < 0 ? -errno : 0;
+}
+
+static int put_temporary(struct files_target *target, const struct home *home, const char *hex,
+	const char *temporary)
+{
+	if (linkat(home->fd, hex, target->dir, temporary, 0) == 0)
+		return 0;
+	switch (errno) {
+	case EXDEV:
+	case EPERM:
+	case EMLINK:
+	case EOPNOTSUPP:
+	case ENOSYS:
+		return copy_file(home, hex, target->dir, temporary);
+	default:
+		return -errno;
+	}
+}
+
+int files_place(struct files_target *target, const struct home *home, const char *hex,
+	const char *nonce, struct fail *fail)
+{
+	char temporary[64], found[SHA256_HEX];
+	struct tree_parent parent;
+	struct stat st;
+	int r;
+
+	if (fstatat(target->dir, target->leaf, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		if (errno != ENOENT)
+			return fail_sys(fail, errno, "cannot examine '%s'", target->path);
+	} else {
+		bool same =
+			files_digest(target->dir, target->leaf, found) && strcmp(found, hex) == 0;
+
+		target->was = same ? FILES_SAME : FILES_OTHER;
+		if (same && st.st_uid == geteuid() && (st.st_mode & 07777) == 0755)
+			return 0;
+	}
+	snprintf(temporary, sizeof(temporary), TEMPORARY "%.32s", nonce);
+	tree_parent_open(&parent, target->dir);
+	r = put_temporary(target, home, hex, temporary);
+	if (r == 0) {
+		if (target->was == FILES_ABSENT)
+			r = renameat(target->dir, temporary, target->dir, target->leaf) < 0 ? -errno
+											    : 0;
+		else
+			r = replace(target, temporary);
+		if (r < 0)
+			unlinkat(target->dir, temporary, 0);
+	}
+	target->placed = r == 0;
+	tree_parent_close(&parent);
+	return r < 0 ? fail_sys(fail, r, "cannot place '%s'", target->path) : 0;
+}
+
+void files_restore(struct files_target *target)
+{
+	struct tree_parent parent;
+
+	if (!target->placed)
+		return;
+	tree_parent_open(&parent, target->dir);
+	/* a directory cannot be renamed over the file */
+	if (target->spare[0] == '\0')
+		unlinkat(target->dir, target->leaf, 0);
+	else if (renameat(target->dir, target->spare, target->dir, target->leaf) < 0 &&
+		 unlinkat(target->dir, target->leaf, 0) == 0)
+		renameat(target->dir, target->spare, target->dir, target->leaf);
+	tree_parent_close(&parent);
+	target->placed = false;
+	target->spare[0] = '\0';
+}
+
+void files_commit(struct files_target *target)
+{
+	struct tree_parent parent;
+
+	if (!target->spare[0])
+		return;
+	tree_parent_open(&parent, target->dir);
+	tree_remove(target->dir, target->spare, 100000);
+	tree_parent_close(&parent);
+	target->spare[0] = '\0';
+}
+
+/* ---- links ---- */
+
+static bool points_to(int dirfd, const char *name, const char *path)
+{
+	char target[SPEC_PATH_MAX + 2];
+	ssize_t n = readlinkat(dirfd, name, target, sizeof(target));
+
+	return n >= 0 && (size_t)n == strlen(path) && memcmp(target, path, (size_t)n) == 0;
+}
+
+static bool lists(const json_t *array, const char *text)
+{
+	json_t *value;
+	size_t i;
+
+	json_array_foreach ((json_t *)array, i, value) {
+		if (json_is_string(value) && strcmp(json_string_value(value), text) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int make_link(const char *link, const char *path, const json_t *old, json_t *made,
+	json_t *parents, struct fail *fail)
+{
+	struct noted noted = {{note}, parents};
+	char leaf[NAME_MAX + 1];
+	int dir = tree_open_parent(link, leaf, &noted.made);
+	int r;
+
+	if (dir == -EEXIST)
+		return fail_code(fail, "occupied", "a link on the way to '%s' leads nowhere", link);
+	if (dir < 0)
+		return fail_sys(fail, dir, "cannot reach the directory of '%s'", link);
+	if (points_to(dir, leaf, path)) {
+		close(dir);
+		return 0;
+	}
+	if (lists(old, link)) {
+		struct stat st;
+
+		if (fstatat(dir, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
+			tree_unlink(dir, leaf);
+	}
+	r = tree_symlink(path, dir, leaf);
+	if (r == 0 && json_array_append_new(made, json_string(link)) < 0) {
+		tree_unlink(dir, leaf);
+		r = -ENOMEM;
+	}
+	close(dir);
+	if (r == -EEXIST)
+		return fail_code(fail, "occupied", "'%s' exists and is not our link", link);
+	return r < 0 ? fail_sys(fail, r, "cannot create the link '%s'", link) : 0;
+}
+
+int files_link(const json_t *links, const char *path, const json_t *old, json_t *made,
+	json_t *parents, struct fail *fail)
+{
+	json_t *link;
+	size_t i;
+
+	json_array_foreach ((json_t *)links, i, link) {
+		if (make_link(json_string_value(link), path, old, made, parents, fail) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int files_unlink(const json_t *links, const char *path)
+{
+	int removed = 0;
+	json_t *link;
+	size_t i;
+
+	json_array_foreach ((json_t *)links, i, link) {
+		char leaf[NAME_MAX + 1];
+		int dir = json_is_string(link)
+				  ? tree_open_parent(json_string_value(link), leaf, NULL)
+				  : -1;
+
+		if (dir < 0)
+			continue;
+		if (points_to(dir, leaf, path))
+			removed += tree_unlink(dir, leaf) == 0;
+		close(dir);
+	}
+	return removed;
+}
+
+int files_remove_parents(const json_t *parents, size_t from)
+{
+	int removed = 0;
+
+	for (size_t i = json_array_size(parents); i > from; i--) {
+		const char *path = json_string_value(json_array_get(parents, i - 1));
+		char leaf[NAME_MAX + 1];
+		int dir = path ? tree_open_parent(path, leaf, NULL) : -1;
+
+		if (dir < 0)
+			continue;
+		removed += tree_rmdir(dir, leaf) == 0;
+		close(dir);
+	}
+	return removed;
+}

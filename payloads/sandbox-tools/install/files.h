@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The files of an installation outside its home: the program at the contract path and the links
+ * to it. Every change can be taken back; nothing of somebody else's is followed or overwritten
+ * half-way.
+ */
+#ifndef PAYLOADS_SANDBOX_TOOLS_INSTALL_FILES_H
+#define PAYLOADS_SANDBOX_TOOLS_INSTALL_FILES_H
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdbool.h>
+
+#include "payloads/lib/fail.h"
+#include "payloads/lib/sha256.h"
+#include "payloads/sandbox-tools/install/home.h"
+#include "payloads/sandbox-tools/install/spec.h"
+
+enum files_was { FILES_ABSENT, FILES_SAME, FILES_OTHER };
+
+/* The program at the contract path. */
+struct files_target {
+	const char *path; /* borrowed */
+	int dir;	  /* its directory */
+	char leaf[NAME_MAX + 1];
+	char spare[NAME_MAX + 1]; /* the former file under a temporary name, "" if there is none */
+	enum files_was was;
+	bool placed; /* we put a new file there */
+};
+
+#define FILES_TARGET_INIT                             \
+	{                                             \
+		NULL, -1, "", "", FILES_ABSENT, false \
+	}
+
+/* Opens the directory of 'path', making what is missing and noting it in the array 'parents'
+   (owned by the caller), and checks that programs can live there. 0 or -1 with 'fail'. */
+int files_open(struct files_target *target, const char *path, json_t *parents, struct fail *fail);
+/* Puts home/<hex> at the path, never leaving it missing or partial. */
+int files_place(struct files_target *target, const struct home *home, const char *hex,
+	const char *nonce, struct fail *fail);
+/* Takes files_place back. */
+void files_restore(struct files_target *target);
+/* Forgets the former file. */
+void files_commit(struct files_target *target);
+/* Deletes what a killed run left beside the program; call it with the home's lock held. */
+void files_sweep(int dirfd);
+void files_close(struct files_target *target);
+
+/* Makes every link of 'links' point to 'path' and notes the new ones in 'made'. 'old' (may be
+   NULL) lists links of an earlier installation, which may be turned. */
+int files_link(const json_t *links, const char *path, const json_t *old, json_t *made,
+	json_t *parents, struct fail *fail);
+/* Removes the links among 'links' that point to 'path'; number removed. */
+int files_unlink(const json_t *links, const char *path);
+/* Removes directories from the array's end to 'from', as far as they are empty; number removed. */
+int files_remove_parents(const json_t *parents, size_t from);
+
+/* Digest of the regular file at dirfd/name: true if it is one. */
+bool files_digest(int dirfd, const char *name, char hex[SHA256_HEX]);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* status: what is installed and what runs. Starts and changes nothing. */
+#include <limits.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "payloads/lib/frame.h"
+#include "payloads/lib/io.h"
+#include "payloads/lib/sys.h"
+#include "payloads/lib/tree.h"
+#include "payloads/sandbox-tools/cli.h"
+#include "payloads/sandbox-tools/install/files.h"
+#include "payloads/sandbox-tools/install/spec.h"
+#include "payloads/sandbox-tools/server/service.h"
+
+static bool is_at(const char *path, const char *hex)
+{
+	char leaf[NAME_MAX + 1], found[SHA256_HEX];
+	int dir = path ? tree_open_parent(path, leaf, NULL) : -1;
+	bool is = dir >= 0 && files_digest(dir, leaf, found) && strcmp(found, hex) == 0;
+
+	io_close(&dir);
+	return is;
+}
+
+static json_t *server_part(int64_t deadline)
+{
+	static const char *const copied[] = {
+		"pid", "sha256", "release", "wire", "uid", "uptime_ms", "can_switch_user"};
+	json_t *part = json_object(), *server = NULL;
+	struct fail ignored;
+	struct place place;
+
+	if (place_find(&place, &ignored) == 0) {
+		server = service_describe(&place, deadline);
+		place_close(&place);
+	}
+	json_object_set_new(part, "running", json_boolean(server != NULL));
+	for (size_t i = 0; server && i < sizeof(copied) / sizeof(copied[0]); i++)
+		json_object_set(part, copied[i], json_object_get(server, copied[i]));
+	json_decref(server);
+	return part;
+}
+
+static int run(const struct cli *cli)
+{
+	struct fail fail = FAIL_INIT;
+	char hex[SHA256_HEX] = "";
+	struct spec spec;
+	json_t *receipt;
+	int self;
+
+	(void)cli;
+	sys_close_from(3, -1);
+	self = sys_open_self();
+	if (self < 0 || sys_digest(self, hex) < 0)
+		hex[0] = '\0';
+	io_close(&self);
+	if (spec_read(&spec, SPEC_STATUS, 0, &fail) < 0)
+		return receipt_fail(&spec, &fail);
+	receipt = receipt_new(&spec, 1);
+	if (receipt) {
+		json_object_set_new(receipt, "sha256", json_string(hex));
+		json_object_set_new(receipt, "release", json_string(RELEASE));
+		json_object_set_new(receipt, "wire", json_integer(FRAME_WIRE));
+		json_object_set_new(receipt, "path_ok", json_boolean(is_at(spec.path, hex)));
+		json_object_set_new(receipt, "server", server_part(spec.deadline));
+	}
+	return receipt_print(receipt, 0);
+}
+
+const struct cli_command cli_status = {
+	"status",
+	"",
+	"what is installed and what runs; request on stdin",
+	0,
+	run,
+};

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uninstall: removes every trace of an installation; or, with "discard", only the names listed in
+ * the home, for a run that failed before its program reported. If the installation was made from
+ * nothing by that very run ("born" is its nonce), all of it goes.
+ */
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "payloads/lib/io.h"
+#include "payloads/lib/sys.h"
+#include "payloads/sandbox-tools/cli.h"
+#include "payloads/sandbox-tools/install/erase.h"
+#include "payloads/sandbox-tools/install/home.h"
+#include "payloads/sandbox-tools/install/process.h"
+#include "payloads/sandbox-tools/install/spec.h"
+
+static int report(const struct spec *spec, int removed)
+{
+	json_t *receipt = receipt_new(spec, 1);
+
+	if (receipt)
+		json_object_set_new(receipt, "removed", json_integer(removed));
+	return receipt_print(receipt, 0);
+}
+
+static bool is_born_of(const json_t *state, const struct spec *spec)
+{
+	const char *born = json_string_value(json_object_get(state, "born"));
+
+	return born && spec->born && strcmp(born, spec->born) == 0;
+}
+
+static int discard(const struct home *home, const json_t *names)
+{
+	json_t *name;
+	size_t i;
+	int removed = 0;
+
+	json_array_foreach (names, i, name)
+		removed += unlinkat(home->fd, json_string_value(name), 0) == 0;
+	return removed;
+}
+
+static int remove_wanted(struct erase *erase, int *ret_removed, struct fail *fail)
+{
+	const struct spec *spec = erase->spec;
+	struct home *home = erase->home;
+	char current[SHA256_HEX];
+	int removed;
+
+	if (!spec->discard)
+		return erase_run(erase, ret_removed, fail);
+	*ret_removed = discard(home, spec->discard);
+	if (is_born_of(erase->state, spec)) {
+		erase->keep_deliveries = true;
+		if (erase_run(erase, &removed, fail) < 0)
+			return -1;
+		*ret_removed += removed;
+	} else if (!erase->state && !home_read_current(home, current)) {
+		*ret_removed += home_erase(home, true);
+	}
+	return 0;
+}
+
+static int run(const struct cli *cli)
+{
+	struct spec spec;
+	struct home home = HOME_INIT;
+	struct erase erase = {&home, NULL, &spec, NULL, false};
+	struct fail fail = FAIL_INIT;
+	char hex[SHA256_HEX] = "";
+	json_t *state;
+	int removed = 0, self, r;
+
+	(void)cli;
+	sys_close_from(3, -1);
+	umask(077);
+	self = sys_open_self();
+	if (self >= 0)
+		sys_digest(self, hex);
+	io_close(&self);
+	r = spec_read(&spec, SPEC_UNINSTALL, 0, &fail);
+	if (r == 0)
+		r = home_open(&home, spec.home, spec.deadline, &fail);
+	if (r >= 0) {
+		state = home_read_state(&home);
+		erase.state = state;
+		erase.own_digest = hex;
+		r = remove_wanted(&erase, &removed, &fail);
+		json_decref(state);
+	}
+	home_close(&home);
+	return r < 0 ? receipt_fail(&spec, &fail) : report(&spec, removed);
+}
+
+const struct cli_command cli_uninstall = {
+	"uninstall",
+	"",
+	"stop the service and remove every trace; request on stdin",
+	0,
+	run,
+};

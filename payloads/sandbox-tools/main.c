@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* inspect-sandbox-tools: the tool service inside a container. This file only finds the
+   sub-command. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "payloads/lib/sys.h"
+#include "payloads/sandbox-tools/cli.h"
+
+static const struct cli_command *const commands[] = {
+	&cli_exec,
+	&cli_pipe,
+	&cli_start_server,
+	&cli_stop_server,
+	&cli_server,
+	&cli_healthcheck,
+	&cli_version,
+	&cli_install,
+	&cli_uninstall,
+	&cli_status,
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static int print_version(const struct cli *cli)
+{
+	(void)cli;
+	puts(RELEASE);
+	return fflush(stdout) == 0 ? 0 : 1;
+}
+
+const struct cli_command cli_version = {
+	"version",
+	"",
+	"print the release number",
+	0,
+	print_version,
+};
+
+static void print_usage(FILE *out, const struct cli_command *only)
+{
+	if (only) {
+		fprintf(out, "usage: inspect-sandbox-tools %s%s%s\n%s\n", only->name,
+			only->arguments[0] ? " " : "", only->arguments, only->summary);
+		return;
+	}
+	fputs("usage: inspect-sandbox-tools COMMAND\n\n", out);
+	for (size_t i = 0; i < COMMANDS; i++)
+		fprintf(out, "  %-13s %s\n", commands[i]->name, commands[i]->summary);
+}
+
+static int misuse(const struct cli_command *command, const char *what, const char *word)
+{
+	print_usage(stderr, command);
+	fprintf(stderr, "error: %s%s%s%s\n", what, word ? " '" : "", word ? word : "",
+		word ? "'" : "");
+	return 2;
+}
+
+static int is_help(const char *word)
+{
+	return strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0;
+}
+
+static const struct cli_command *find_command(const char *name)
+{
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+/* jansson would open /dev/urandom, which need not exist here. */
+static void seed_hashes(void)
+{
+	size_t seed = 0;
+
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed) || seed == 0)
+		seed = (size_t)&seed | 1;
+	json_object_seed(seed);
+}
+
+/*
+ * A program under a delivery's name, "<sha256>.<nonce>", was brought for this one call, and only
+ * install has a use for the file after it: sbinject asks that way where it cannot trust a copy that
+ * stood there before.
+ */
+static void forget_delivery(const char *path, const struct cli_command *command)
+{
+	static const char hex[] = "0123456789abcdef";
+	const char *name = strrchr(path, '/');
+
+	if (!name || command == &cli_install || strspn(++name, hex) != 64 || name[64] != '.' ||
+		strspn(name + 65, hex) != 32 || name[97])
+		return;
+	unlink(path);
+}
+
+int main(int argc, char **argv)
+{
+	const struct cli_command *command;
+	struct cli cli;
+
+	sys_start();
+	seed_hashes();
+	if (argc < 2)
+		return misuse(NULL, "no command", NULL);
+	if (is_help(argv[1])) {
+		print_usage(stdout, NULL);
+		return 0;
+	}
+	command = find_command(argv[1]);
+	if (!command)
+		return misuse(NULL, "no such command", argv[1]);
+	forget_delivery(argv[0], command);
+	cli = (struct cli){argv[0], argc - 2, argv + 2};
+	if (cli.argc > 0 && is_help(cli.argv[0])) {
+		print_usage(stdout, command);
+		return 0;
+	}
+	if (cli.argc > 0 && cli.argv[0][0] == '-' && cli.argv[0][1] && command->max_args > 0)
+		return misuse(command, "no such option", cli.argv[0]);
+	if (cli.argc > command->max_args)
+		return misuse(command, "unexpected argument", cli.argv[command->max_args]);
+	return command->run(&cli);
+}

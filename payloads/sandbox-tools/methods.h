@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Every JSON-RPC method of the program. A new tool declares its methods here and adds its lines
+   to the table in methods.c; nothing else knows it. */
+#ifndef PAYLOADS_SANDBOX_TOOLS_METHODS_H
+#define PAYLOADS_SANDBOX_TOOLS_METHODS_H
+
+#include "payloads/sandbox-tools/rpc/rpc.h"
+
+extern const struct rpc_method sandbox_methods[];
+
+/* server/ */
+void server_remote_version(struct rpc_call *call);
+void server_shutdown(struct rpc_call *call);
+/* Private to this program and sbinject: what runs here, see service_describe(). */
+void server_describe(struct rpc_call *call);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* From a request's text to a method of the table, and from its answer to the transport. */
+#include "payloads/sandbox-tools/rpc/rpc.h"
+
+#include <string.h>
+
+#include "payloads/lib/frame.h"
+
+static const char no_memory[] =
+	"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32603, "
+	"\"message\": \"Internal error: reply does not fit into memory\"}, \"id\": null}";
+
+const struct rpc_method *rpc_method_find(
+	const struct rpc_method *table, const char *name, unsigned place)
+{
+	for (; name && table->name; table++)
+		if ((table->flags & place) && strcmp(table->name, name) == 0)
+			return table;
+	return NULL;
+}
+
+static void deliver(struct rpc_call *call, struct buf *out, int r)
+{
+	if (r < 0)
+		call->deliver(call, no_memory, sizeof(no_memory) - 1);
+	else
+		call->deliver(call, out->data, out->len);
+	buf_release(out);
+}
+
+void rpc_call_result(struct rpc_call *call, json_t *result)
+{
+	struct buf out = BUF_INIT(FRAME_REPLY_MAX);
+	int r = 0;
+
+	if (!result) {
+		rpc_call_error(call, RPC_HANDLER_ERROR, "MemoryError()", NULL);
+		return;
+	}
+	if (call->req.id)
+		r = rpc_write_result(&out, call->req.id, result);
+	json_decref(result);
+	deliver(call, &out, r);
+}
+
+void rpc_call_error(struct rpc_call *call, int code, const char *message, json_t *data)
+{
+	struct buf out = BUF_INIT(FRAME_REPLY_MAX);
+	int r = 0;
+
+	if (call->req.id)
+		r = rpc_write_error(&out, call->req.id, code, message, data);
+	json_decref(data);
+	deliver(call, &out, r);
+}
+
+/* For a request that cannot be trusted to name its id: always answered, with id null. */
+static void refuse(struct rpc_call *call, int code, const char *message, const char *data)
+{
+	struct buf out = BUF_INIT(FRAME_REPLY_MAX);
+	json_t *text = json_string(data);
+	int r = rpc_write_error(&out, NULL, code, message, text);
+
+	json_decref(text);
+	deliver(call, &out, r);
+}
+
+static void refuse_params(struct rpc_call *call)
+{
+	const char *name = json_object_iter_key(json_object_iter(call->req.params));
+
+	if (json_is_array(call->req.params))
+		rpc_call_error(call, RPC_INVALID_PARAMS, "Invalid params",
+			json_string("too many positional arguments"));
+	else
+		rpc_call_error(call, RPC_INVALID_PARAMS, "Invalid params",
+			json_sprintf("got an unexpected keyword argument '%s'", name ? name : ""));
+}
+
+void rpc_dispatch(const struct rpc_method *table, unsigned place, struct rpc_call *call, char *text,
+	size_t len)
+{
+	const struct rpc_method *method;
+	struct fail fail = FAIL_INIT;
+
+	if (rpc_request_read(&call->req, text, len, &fail) < 0) {
+		refuse(call, RPC_PARSE_ERROR, "Parse error", fail.text);
+		return;
+	}
+	if (!rpc_request_is_valid(&call->req)) {
+		refuse(call, RPC_INVALID_REQUEST, "Invalid request",
+			"The request failed schema validation");
+		return;
+	}
+	method = rpc_method_find(table, call->req.method, place);
+	if (!method) {
+		rpc_call_error(call, RPC_METHOD_NOT_FOUND, "Method not found",
+			json_incref(json_object_get(call->req.doc, "method")));
+		return;
+	}
+	if (json_is_array(call->req.params) ||
+		((method->flags & RPC_NO_PARAMS) && json_object_size(call->req.params) > 0)) {
+		refuse_params(call);
+		return;
+	}
+	method->run(call);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading requests: the JSON, the outline, and the id exactly as it was written. */
+#include "payloads/sandbox-tools/rpc/rpc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct scan {
+	const char *p, *end;
+};
+
+static void skip_blanks(struct scan *s)
+{
+	while (s->p < s->end && memchr(" \t\r\n", *s->p, 4))
+		s->p++;
+}
+
+/* Past a string whose opening quote is at s->p. */
+static void skip_string(struct scan *s)
+{
+	for (s->p++; s->p < s->end && *s->p != '"'; s->p++)
+		if (*s->p == '\\')
+			s->p++;
+	s->p = s->p < s->end ? s->p + 1 : s->end;
+}
+
+/* Past one value, nested or not. */
+static void skip_value(struct scan *s)
+{
+	size_t depth = 0;
+
+	while (s->p < s->end) {
+		char c = *s->p;
+
+		if (c == '"') {
+			skip_string(s);
+			if (depth == 0)
+				return;
+			continue;
+		}
+		if (depth == 0 && memchr(",]} \t\r\n", c, 7))
+			return;
+		s->p++;
+		if (c == '{' || c == '[')
+			depth++;
+		else if ((c == '}' || c == ']') && --depth == 0)
+			return;
+	}
+}
+
+/* Is the string token 'id', perhaps written with escapes? */
+static bool is_id_key(const char *token, size_t len)
+{
+	json_t *key;
+	bool is;
+
+	if (len == 4 && memcmp(token, "\"id\"", 4) == 0)
+		return true;
+	if (len > 14 || len < 4 || !memchr(token, '\\', len))
+		return false;
+	key = json_loadb(token, len, JSON_DECODE_ANY, NULL);
+	is = key && strcmp(json_string_value(key), "id") == 0;
+	json_decref(key);
+	return is;
+}
+
+static size_t digits(const char *p, const char *end)
+{
+	size_t n = 0;
+
+	while (p + n < end && p[n] >= '0' && p[n] <= '9')
+		n++;
+	return n;
+}
+
+/* The strict grammar of a JSON number, over the whole token. */
+static bool is_number(const char *p, const char *end)
+{
+	size_t n;
+
+	if (p < end && *p == '-')
+		p++;
+	n = digits(p, end);
+	if (n == 0 || (*p == '0' && n > 1))
+		return false;
+	p += n;
+	if (p < end && *p == '.') {
+		n = digits(++p, end);
+		if (n == 0)
+			return false;
+		p += n;
+	}
+	if (p < end && (*p == 'e' || *p == 'E')) {
+		p++;
+		if (p < end && (*p == '+' || *p == '-'))
+			p++;
+		n = digits(p, end);
+		if (n == 0)
+			return false;
+		p += n;
+	}
+	return p == end;
+}
+
+ssize_t rpc_find_number_id(const char *text, size_t len, size_t *ret_len)
+{
+	struct scan s = {text, text + len};
+	ssize_t found = -1;
+
+	skip_blanks(&s);
+	if (s.p == s.end || *s.p != '{')
+		return -1;
+	for (s.p++; s.p < s.end;) {
+		const char *key, *value;
+		bool is_id;
+
+		skip_blanks(&s);
+		if (s.p == s.end || *s.p != '"')
+			break;
+		key = s.p;
+		skip_string(&s);
+		is_id = is_id_key(key, (size_t)(s.p - key));
+		skip_blanks(&s);
+		if (s.p == s.end || *s.p++ != ':')
+			break;
+		skip_blanks(&s);
+		value = s.p;
+		skip_value(&s);
+		if (is_id) {
+			found = is_number(value, s.p) ? value - text : -1;
+			*ret_len = (size_t)(s.p - value);
+		}
+		skip_blanks(&s);
+		if (s.p == s.end || *s.p++ != ',')
+			break;
+	}
+	return found;
+}
+
+static json_t *load(const char *text, size_t len, struct fail *fail)
+{
+	json_error_t error;
+	json_t *doc = json_loadb(text, len, JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
+
+	if (!doc)
+		fail_set(fail, "request is not valid JSON: %s (line %d, column %d)", error.text,
+			error.line, error.column);
+	return doc;
+}
+
+int rpc_request_read(struct rpc_request *req, char *text, size_t len, struct fail *fail)
+{
+	size_t id_len = 0;
+	ssize_t at = rpc_find_number_id(text, len, &id_len);
+	json_t *method, *id;
+
+	*req = (struct rpc_request)RPC_REQUEST_INIT;
+	if (at >= 0) {
+		req->id = strndup(text + at, id_len);
+		if (!req->id)
+			return fail_set(fail, "out of memory");
+		memset(text + at, ' ', id_len);
+		text[at] = '0';
+	}
+	req->doc = load(text, len, fail);
+	if (at >= 0)
+		memcpy(text + at, req->id, id_len);
+	if (!req->doc) {
+		rpc_request_release(req);
+		return -1;
+	}
+	method = json_object_get(req->doc, "method");
+	if (json_is_string(method) &&
+		strlen(json_string_value(method)) == json_string_length(method))
+		req->method = json_string_value(method);
+	req->params = json_object_get(req->doc, "params");
+	id = json_object_get(req->doc, "id");
+	if (id && !json_is_number(id)) {
+		req->id = json_dumps(id, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+		if (!req->id) {
+			rpc_request_release(req);
+			return fail_set(fail, "out of memory");
+		}
+	}
+	return 0;
+}
+
+static bool has_version(const json_t *doc)
+{
+	const char *version = json_string_value(json_object_get(doc, "jsonrpc"));
+
+	return version && strcmp(version, "2.0") == 0 &&
+	       json_string_length(json_object_get(doc, "jsonrpc")) == 3;
+}
+
+int rpc_request_check_outline(const struct rpc_request *req, struct fail *fail)
+{
+	const json_t *p = req->params;
+
+	if (!json_is_object(req->doc))
+		return fail_set(fail, "request is not a JSON object");
+	if (!has_version(req->doc))
+		return fail_set(fail, "'jsonrpc' is not \"2.0\"");
+	if (!json_is_string(json_object_get(req->doc, "method")))
+		return fail_set(fail, "'method' is not a string");
+	if (p && !json_is_null(p) && !json_is_array(p) && !json_is_object(p))
+		return fail_set(fail, "'params' is neither an object nor an array");
+	return 0;
+}
+
+bool rpc_request_is_valid(const struct rpc_request *req)
+{
+	const json_t *id = json_object_get(req->doc, "id");
+	struct fail ignored;
+	size_t known = 2;
+
+	if (rpc_request_check_outline(req, &ignored) < 0 || json_is_null(req->params))
+		return false;
+	if (id && !json_is_string(id) && !json_is_number(id) && !json_is_null(id))
+		return false;
+	known += id ? 1 : 0;
+	known += req->params ? 1 : 0;
+	return json_object_size(req->doc) == known;
+}
+
+void rpc_request_release(struct rpc_request *req)
+{
+	json_decref(req->doc);
+	free(req->id);
+	*req = (struct rpc_request)RPC_REQUEST_INIT;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Connections of the server: frames in, method calls, frames out. A connection that goes away
+ * leaves its requests running; their answers are dropped.
+ */
+#ifndef PAYLOADS_SANDBOX_TOOLS_SERVER_CONN_H
+#define PAYLOADS_SANDBOX_TOOLS_SERVER_CONN_H
+
+#include "payloads/sandbox-tools/server/server.h"
+
+#define CONN_MAX 512
+#define CONN_UNSENT_MAX ((size_t)8 << 20) /* nothing is read while so much waits to be sent */
+#define CONN_CALLS_MAX 4096		  /* nor while so many requests of it are under way */
+
+/* Takes over an accepted descriptor and says hello; closes it when there is no memory. */
+void conn_open(struct server *server, int fd);
+/* Reads no more; closes every connection that waits for nothing. */
+void conn_quiesce(struct server *server);
+/* Closes every connection. */
+void conn_close_all(struct server *server);
+
+#endif

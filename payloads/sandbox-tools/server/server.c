@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* Life of the server process: from taking the lock to the status file. */
+#include "payloads/sandbox-tools/server/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "payloads/lib/io.h"
+#include "payloads/lib/sys.h"
+#include "payloads/sandbox-tools/server/conn.h"
+#include "payloads/sandbox-tools/server/listen.h"
+#include "payloads/sandbox-tools/server/service.h"
+
+#define LOCK_MS 2000  /* others hold the lock only for a moment, to see whether we live */
+#define GRACE_MS 5000 /* for requests under way at shutdown */
+
+/* ---- shutdown ---- */
+
+static void write_status(struct server *server)
+{
+	static const char text[] = "{\"errors\": []}\n";
+	struct fail fail = FAIL_INIT;
+	int fd;
+
+	place_remove(&server->place, PLACE_STATUS_TMP);
+	fd = place_open_file(&server->place, PLACE_STATUS_TMP, O_EXCL, &fail);
+	if (fd < 0 || io_write_full(fd, text, sizeof(text) - 1, IO_NEVER) < 0 ||
+		renameat(server->place.fd, PLACE_STATUS_TMP, server->place.fd, PLACE_STATUS) < 0)
+		fprintf(stderr, "cannot write the status file: %s\n",
+			fail.text[0] ? fail.text : strerror(errno));
+	io_close(&fd);
+}
+
+/* Goes on as soon as nothing is under way, at the latest after the grace time. */
+static void await_quiet(struct loop_timer *timer)
+{
+	struct server *server = (struct server *)((char *)timer - offsetof(struct server, stop));
+
+	conn_quiesce(server);
+	if ((server->running == 0 && !server->conns) || io_now() >= server->stop_deadline)
+		loop_stop(&server->loop);
+	else
+		loop_set_timer(&server->loop, timer, 10);
+}
+
+static void begin_stop(struct loop_timer *timer)
+{
+	struct server *server = (struct server *)((char *)timer - offsetof(struct server, stop));
+
+	server->stopping = true;
+	server->stop_deadline = io_in(GRACE_MS);
+	loop_clear_timer(&server->loop, &server->check);
+	listen_close(server);
+	server->stop.due = await_quiet;
+	await_quiet(timer);
+}
+
+void server_stop_in(struct server *server, int ms)
+{
+	if (server->stopping || server->stop.armed)
+		return;
+	server->stop.due = begin_stop;
+	loop_set_timer(&server->loop, &server->stop, ms);
+}
+
+static void on_signal(struct loop_watch *watch, uint32_t events)
+{
+	struct server *server = (struct server *)((char *)watch - offsetof(struct server, signals));
+	struct signalfd_siginfo info;
+
+	(void)events;
+	if (io_read(watch->fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		server_stop_in(server, 0);
+}
+
+/* ---- start ---- */
+
+static int watch_signals(struct server *server, struct fail *fail)
+{
+	sigset_t set;
+	int r;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGHUP, SIG_IGN);
+	server->signals.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	server->signals.ready = on_signal;
+	r = server->signals.fd < 0 ? -errno : loop_watch(&server->loop, &server->signals, EPOLLIN);
+	return r < 0 ? fail_sys(fail, r, "cannot watch for signals") : 0;
+}
+
+static int take_place(struct server *server, struct fail *fail)
+{
+	int r;
+
+	if (place_find(&server->place, fail) < 0 || place_open(&server->place, true, fail) < 0)
+		return -1;
+	fchmod(server->place.fd, geteuid() == 0 ? 0700 : 0777);
+	server->lock = place_open_file(&server->place, PLACE_SERVER_LOCK, 0, fail);
+	if (server->lock < 0)
+		return -1;
+	r = io_lock(server->lock, io_in(LOCK_MS));
+	if (r == -ETIMEDOUT)
+		return fail_set(fail, "another server is running in '%s'", server->place.dir);
+	if (r < 0)
+		return fail_sys(fail, r, "cannot lock '%s'", server->place.dir);
+	place_remove(&server->place, PLACE_STATUS);
+	place_remove(&server->place, PLACE_STATUS_TMP);
+	return 0;
+}
+
+static int write_pid(struct server *server, struct fail *fail)
+{
+	char text[96];
+	int fd, len, r;
+
+	len = snprintf(text, sizeof(text), "{\"pid\": %ld, \"start\": %llu}\n", (long)getpid(),
+		sys_start_time(getpid()));
+	place_remove(&server->place, PLACE_PID);
+	fd = place_open_file(&server->place, PLACE_PID, 0, fail);
+	if (fd < 0)
+		return -1;
+	r = io_write_full(fd, text, (size_t)len, IO_NEVER);
+	close(fd);
+	return r < 0 ? fail_sys(fail, r, "cannot write '%s/%s'", server->place.dir, PLACE_PID) : 0;
+}
+
+static int server_open(struct server *server, struct fail *fail)
+{
+	struct rlimit limit;
+	int r = loop_open(&server->loop);
+
+	if (r < 0)
+		return fail_sys(fail, r, "cannot make an event loop");
+	server->child_umask = umask(077);
+	server->self = sys_open_self();
+	sys_undumpable();
+	if (getrlimit(RLIMIT_CORE, &limit) == 0) {
+		limit.rlim_cur = 0;
+		setrlimit(RLIMIT_CORE, &limit);
+	}
+	if (take_place(server, fail) < 0 || watch_signals(server, fail) < 0 ||
+		listen_open(server, fail) < 0 || write_pid(server, fail) < 0)
+		return -1;
+	listen_guard(server);
+	return 0;
+}
+
+/* The children of the server see the environment of its starter without what was meant for us. */
+static void clean_environment(void)
+{
+	static const char *const loader[] = {"LD_LIBRARY_PATH", "LD_PRELOAD"};
+
+	unsetenv(PLACE_VARIABLE);
+	unsetenv(SERVICE_READY_VARIABLE);
+	for (size_t i = 0; i < sizeof(loader) / sizeof(loader[0]); i++)
+		if (getenv(loader[i]) && !*getenv(loader[i]))
+			unsetenv(loader[i]);
+}
+
+static void server_close(struct server *server)
+{
+	conn_close_all(server);
+	listen_remove_path(server);
+	write_status(server);
+	place_remove(&server->place, PLACE_PID);
+	loop_close(&server->loop);
+}
+
+int server_run(const char *argv0, const struct rpc_method *methods, int ready)
+{
+	struct server server = {.argv0 = argv0,
+		.methods = methods,
+		.self = -1,
+		.lock = -1,
+		.born = io_now(),
+		.place = {.fd = -1},
+		.listener = {.fd = -1},
+		.watcher = {.fd = -1},
+		.signals = {.fd = -1}};
+	struct fail fail = FAIL_INIT;
+	int r = server_open(&server, &fail);
+
+	if (r < 0) {
+		fprintf(stderr, "error: %s\n", fail.text);
+		if (ready >= 0)
+			dprintf(ready, "%s\n", fail.text);
+		return 1;
+	}
+	clean_environment();
+	printf("inspect-sandbox-tools %s listening on %s\n", RELEASE, server.place.socket);
+	fflush(stdout);
+	if (ready >= 0)
+		io_write_full(ready, "ok\n", 3, IO_NEVER);
+	io_close(&ready);
+	r = loop_run(&server.loop);
+	if (r < 0)
+		fprintf(stderr, "error: event loop: %s\n", strerror(-r));
+	server_close(&server);
+	return r < 0 ? 1 : 0;
+}

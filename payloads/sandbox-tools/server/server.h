@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The long-lived process: one thread, one socket, many connections, many requests under way. It
+ * owns the files of the server directory while it lives. Methods reach it as call->host.
+ */
+#ifndef PAYLOADS_SANDBOX_TOOLS_SERVER_SERVER_H
+#define PAYLOADS_SANDBOX_TOOLS_SERVER_SERVER_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "payloads/lib/sha256.h"
+#include "payloads/sandbox-tools/rpc/rpc.h"
+#include "payloads/sandbox-tools/server/loop.h"
+#include "payloads/sandbox-tools/server/place.h"
+
+struct conn;
+
+struct server {
+	struct loop loop;
+	struct place place;
+	const struct rpc_method *methods;
+	const char *argv0;
+	mode_t child_umask; /* what we were started with; children get it back */
+	int self;	    /* own executable, for the digest */
+	int64_t born;
+	int lock; /* flock: the proof of life */
+
+	struct loop_watch listener;
+	dev_t socket_dev; /* identity of the bound path, to notice its loss */
+	ino_t socket_ino;
+	struct loop_watch watcher; /* inotify on the directory */
+	struct loop_timer check;   /* looks after path and logs now and then */
+
+	struct conn *conns;
+	unsigned conn_count;
+	unsigned running; /* requests under way */
+
+	struct loop_watch signals;
+	struct loop_timer stop;
+	int64_t stop_deadline;
+	bool stopping;
+};
+
+/* Runs the server to its end: exit status. 'ready' is where the starter waits for "ok\n" or a
+   reason, -1 when nobody does. Leaves the environment without our own variables. */
+int server_run(const char *argv0, const struct rpc_method *methods, int ready);
+/* Begins the shutdown in 'ms'. */
+void server_stop_in(struct server *server, int ms);
+
+#endif
