@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "payloads/plan.h"
+
+#include "engine/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void plan_release(struct plan *plan)
+{
+	eng_container_release(&plan->container);
+	payload_bytes_release(&plan->payload);
+}
+
+bool plan_is_foreign(const struct plan *plan)
+{
+	return eng_client_endpoint(plan->client)->socket && plan->image.arch[0] &&
+	       strcmp(plan->image.arch, payload_own_arch()) != 0;
+}
+
+static int find_facts(struct plan *plan, const struct plan_opts *opts, struct sb_err *err)
+{
+	struct recon_engine_ctx ctx = {plan->client, plan->container.id};
+	struct recon_io io = recon_engine_io(&ctx);
+
+	/* A foreign one is worth reading a file before something is put in that cannot run. */
+	if (eng_image_inspect(plan->client, &plan->container, &plan->image, err) < 0 ||
+		recon_facts(&io, &plan->container, &plan->image, conf_facts(opts->conf),
+			plan_is_foreign(plan), &plan->facts, err) < 0)
+		return -1;
+	sb_fact_put(&plan->facts, SB_FACT_ENGINE, eng_client_kind_name(plan->client));
+	sb_fact_put(&plan->facts, SB_FACT_CLIENT, opts->client ? opts->client : "");
+	plan->facts.labels = plan->container.labels;
+	return 0;
+}
+
+int plan_look(struct eng_client *client, const struct plan_opts *opts, const char *ref,
+	struct plan *ret, struct sb_err *err)
+{
+	ret->client = client;
+	ret->conf = opts->conf;
+	if (eng_container_inspect(client, ref, &ret->container, err) < 0)
+		return -1;
+	return find_facts(ret, opts, err);
+}
+
+int plan_trusts_home(struct plan *plan, bool *ret, struct sb_err *err)
+{
+	struct eng_stat stat;
+	int found;
+
+	*ret = !plan->home.shared;
+	if (*ret)
+		return 0;
+	found = eng_archive_stat(plan->client, plan->container.id, plan->home.dir, &stat, err);
+	*ret = found == 0 && stat.type == ENG_DIR && (stat.mode & 022) == 0;
+	return found < 0 ? -1 : 0;
+}
+
+static int check_require(
+	const struct plan *plan, const struct plan_require *require, struct sb_err *err)
+{
+	char wire[16];
+	const struct {
+		const char *what, *wanted, *have;
+	} checks[] = {
+		{"release", require->release, payload_release},
+		{"wire", require->wire, wire},
+		{"sha256", require->sha256, plan->payload.sha256},
+	};
+
+	snprintf(wire, sizeof(wire), "%d", PAYLOAD_WIRE);
+	for (size_t i = 0; i < SB_ARRAY_SIZE(checks); i++)
+		if (checks[i].wanted && strcmp(checks[i].wanted, checks[i].have) != 0)
+			return sb_err_set(err, SB_MISMATCH,
+				"--require %s=%s: payload '%s' of this sbinject has %s %s",
+				checks[i].what, checks[i].wanted, plan->payload.name,
+				checks[i].what, checks[i].have);
+	return 0;
+}
+
+int plan_make(struct eng_client *client, const struct plan_opts *opts, const char *ref,
+	struct plan *ret, struct sb_err *err)
+{
+	if (plan_look(client, opts, ref, ret, err) < 0 ||
+		eng_container_need_running(&ret->container, err) < 0)
+		return -1;
+	ret->rule = rule_match(opts->conf, &ret->facts, err);
+	if (!ret->rule || payload_load(ret->rule->use, &ret->payload, err) < 0 ||
+		check_require(ret, &opts->require, err) < 0 ||
+		recon_home(&ret->container, eng_client_kind(client), &ret->home, err) < 0)
+		return -1;
+	snprintf(ret->home_path, sizeof(ret->home_path), "%s/.sbinject",
+		strcmp(ret->home.dir, "/") ? ret->home.dir : "");
+	sb_log(SB_NOTE, "rule at %s:%d: payload '%s' (sha256 %.12s), home '%s'", opts->conf->file,
+		ret->rule->line, ret->payload.name, ret->payload.sha256, ret->home_path);
+	return 0;
+}

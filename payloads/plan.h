@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is to be done to one container, decided before anything is done: the container as
+ * inspected, the facts, the one rule, the payload's bytes and the place for them.
+ */
+#ifndef PAYLOADS_PLAN_H
+#define PAYLOADS_PLAN_H
+
+#include "conf/rule.h"
+#include "payloads/catalogue.h"
+#include "recon/recon.h"
+
+/* What the caller insists on: fields that are NULL ask nothing. */
+struct plan_require {
+	const char *release;
+	const char *wire;
+	const char *sha256;
+};
+
+struct plan_opts {
+	const struct conf *conf;
+	const char *client; /* --client, or NULL */
+	struct plan_require require;
+};
+
+struct plan {
+	struct eng_client *client; /* borrowed */
+	const struct conf *conf;   /* borrowed */
+	struct eng_container container;
+	struct eng_image image;
+	struct sb_facts facts;
+	const struct conf_rule *rule;
+	struct payload_bytes payload;
+	struct recon_home home;
+	char home_path[64]; /* "/.sbinject" */
+};
+
+#define PLAN_INIT                                                              \
+	{                                                                      \
+		.container = ENG_CONTAINER_INIT, .payload = PAYLOAD_BYTES_INIT \
+	}
+void plan_release(struct plan *plan);
+
+/*
+ * Decide. Three requests at most (container, image and, where the rules ask for more than the
+ * engine's records tell, files), none of which changes anything. Fails with the code that says why
+ * this container cannot be served.
+ */
+int plan_make(struct eng_client *client, const struct plan_opts *opts, const char *ref,
+	struct plan *ret, struct sb_err *err) sb_must_check;
+
+/*
+ * Of another architecture than this machine's, which is the engine's own where it is reached by a
+ * socket: such a container runs under emulation, or its image's label lies.
+ */
+bool plan_is_foreign(const struct plan *plan);
+
+/*
+ * Whether what is found in the home can be believed: only root could have put it there. Asks the
+ * engine only where that is not certain from the start.
+ */
+int plan_trusts_home(struct plan *plan, bool *ret, struct sb_err *err) sb_must_check;
+
+/* Only what the facts are: container, image and facts; no rule, no payload. */
+int plan_look(struct eng_client *client, const struct plan_opts *opts, const char *ref,
+	struct plan *ret, struct sb_err *err) sb_must_check;
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* The one-line JSON answers of the in-container program. Pure: bytes in, checked values out. */
+#ifndef PAYLOADS_RECEIPT_H
+#define PAYLOADS_RECEIPT_H
+
+#include "payloads/deliver.h"
+
+/*
+ * Parse one line: strict JSON of ours, with this nonce; returns a new reference. Anything else is
+ * SB_MISMATCH; a well-formed report of a failure is the failure's own code.
+ */
+json_t *receipt_parse(
+	const char *line, size_t len, const char *nonce, struct sb_err *err) sb_must_check;
+
+/* Read the answers to `install` and `status`. A missing or odd member is SB_MISMATCH. */
+int receipt_read_install(const json_t *doc, const char *sha256, struct deliver_receipt *ret,
+	struct sb_err *err) sb_must_check;
+int receipt_read_status(
+	const json_t *doc, struct deliver_status *ret, struct sb_err *err) sb_must_check;
+
+#endif
