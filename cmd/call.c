@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/cmd.h"
+
+#include "cmd/out.h"
+#include "payloads/deliver.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The request as one line, and whether a reply will come. */
+struct request {
+	struct sb_buf line;
+	bool is_notification;
+};
+
+static int build_request(
+	const char *method, const char *params_text, struct sb_buf *line, struct sb_err *err)
+{
+	json_auto_t *params = NULL, *request = NULL;
+	sb_autofree char *text = NULL;
+	json_error_t why;
+
+	if (params_text) {
+		params = json_loads(params_text, JSON_ALLOW_NUL, &why);
+		if (!json_is_object(params))
+			return sb_err_set(err, SB_USAGE, "PARAMS has to be a JSON object: %s",
+				params ? "it is something else" : why.text);
+	}
+	request = json_pack("{s:s, s:s, s:i, s:O*}", "jsonrpc", "2.0", "method", method, "id", 1,
+		"params", params);
+	text = request ? json_dumps(request, JSON_COMPACT) : NULL;
+	return text ? sb_buf_adds(line, text, err) : sb_err_nomem(err);
+}
+
+/* A line break can stand in JSON only where a blank can. */
+static int read_request(struct request *request, struct sb_err *err)
+{
+	struct sb_buf *line = &request->line;
+	json_auto_t *doc = NULL;
+
+	if (sb_buf_read_fd(line, STDIN_FILENO, err) < 0)
+		return sb_err_wrap(err, "the request on stdin");
+	if (!line->len)
+		return sb_err_set(err, SB_USAGE,
+			"no request: give METHOD [PARAMS], or a JSON-RPC request on stdin");
+	for (size_t i = 0; i < line->len; i++)
+		if (line->data[i] == '\n' || line->data[i] == '\r')
+			line->data[i] = ' ';
+	doc = json_loadb(line->data, line->len, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
+	request->is_notification = json_is_object(doc) && !json_object_get(doc, "id");
+	return 0;
+}
+
+static int make_request(const struct cmd_env *env, struct request *request, struct sb_err *err)
+{
+	if (env->arg_count == 1)
+		return read_request(request, err);
+	return build_request(
+		env->args[1], env->arg_count > 2 ? env->args[2] : NULL, &request->line, err);
+}
+
+static int take_reply(
+	struct plan *plan, struct eng_exec *exec, struct sb_buf *out, struct sb_err *err)
+{
+	size_t seen = 0;
+
+	for (;;) {
+		const char *end = out->len ? memchr(out->data + seen, '\n', out->len - seen) : NULL;
+		int ret;
+
+		if (end) {
+			out->len = (size_t)(end - out->data) + 1;
+			return 0;
+		}
+		seen = out->len;
+		ret = eng_exec_read(exec, -1, out, err);
+		if (ret)
+			return ret < 0 ? -1 : deliver_explain(plan, exec, out, err);
+	}
+}
+
+static int await_end(struct plan *plan, struct eng_exec *exec, struct sb_err *err)
+{
+	sb_autobuf struct sb_buf out = SB_BUF_INIT(SB_MAX_FRAME_TEXT);
+	int ret;
+
+	if (eng_exec_close_stdin(exec, err) < 0)
+		return -1;
+	while ((ret = eng_exec_read(exec, -1, &out, err)) == 0)
+		;
+	if (ret < 0)
+		return -1;
+	return out.len ? deliver_explain(plan, exec, &out, err) : 0;
+}
+
+/* An engine says in the stream itself that a program could not be started. */
+static int check_reply(
+	struct plan *plan, struct eng_exec *exec, struct sb_buf *out, struct sb_err *err)
+{
+	int ret = 0;
+
+	if (out->data[0] == '{')
+		return 0;
+	while (ret == 0)
+		ret = eng_exec_read(exec, -1, out, err);
+	return ret < 0 ? -1 : deliver_explain(plan, exec, out, err);
+}
+
+/* The payload's `pipe` takes a request by line, so that its end needs no closing of a stream. */
+static int exchange(
+	struct plan *plan, const struct request *request, struct sb_buf *reply, struct sb_err *err)
+{
+	sb_auto(eng_exec_closep) struct eng_exec *exec = NULL;
+
+	if (deliver_open(plan, "pipe", &exec, err) < 0 ||
+		eng_exec_write(exec, request->line.data, request->line.len, err) < 0 ||
+		eng_exec_write(exec, "\n", 1, err) < 0)
+		return -1;
+	if (request->is_notification)
+		return await_end(plan, exec, err);
+	if (take_reply(plan, exec, reply, err) < 0)
+		return -1;
+	return check_reply(plan, exec, reply, err);
+}
+
+static bool is_error_reply(const struct sb_buf *reply)
+{
+	json_auto_t *doc = json_loadb(
+		sb_buf_str(reply), reply->len, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
+
+	return !json_is_object(doc) || json_object_get(doc, "error");
+}
+
+static enum sb_code call(const struct cmd_env *env, struct sb_err *err)
+{
+	sb_auto(cmd_session_release) struct cmd_session session = CMD_SESSION_INIT;
+	struct request request = {SB_BUF_INIT(SB_MAX_PAYLOAD), false};
+	sb_autobuf struct sb_buf reply = SB_BUF_INIT(SB_MAX_RPC);
+	sb_auto(plan_release) struct plan plan = PLAN_INIT;
+	struct plan_opts opts;
+	int ret = make_request(env, &request, err);
+
+	if (ret == 0)
+		ret = cmd_session_open(env, &session, err);
+	opts = cmd_plan_opts(env, session.conf);
+	if (ret == 0)
+		ret = plan_make(session.client, &opts, env->args[0], &plan, err);
+	if (ret == 0)
+		ret = exchange(&plan, &request, &reply, err);
+	sb_buf_release(&request.line);
+	if (ret < 0 || request.is_notification)
+		return err->code;
+	if (out_foreign(reply.data, reply.len, err) < 0)
+		return err->code;
+	return is_error_reply(&reply) ? SB_FAILED : SB_OK;
+}
+
+static enum sb_code run(const struct cmd_env *env)
+{
+	struct sb_err err = SB_ERR_INIT;
+	enum sb_code code = call(env, &err);
+
+	if (err.code != SB_OK)
+		out_error(env->args[0], &err);
+	return code;
+}
+
+const struct cmd cmd_call = {
+	.name = "call",
+	.args = "CONTAINER [METHOD [PARAMS]]",
+	.summary = "send one JSON-RPC request to the service, print the whole reply",
+	.help = "PARAMS is a JSON object. Without METHOD the whole request is read from stdin. "
+		"Exit 0: the\n"
+		"reply is a result. 1: it is an error reply (printed all the same).\n"
+		"\n"
+		"  sbinject call web version\n"
+		"  sbinject call web text_editor '{\"command\": \"view\", \"path\": "
+		"\"/etc/passwd\"}'\n",
+	.opts = OPTS_RULES,
+	.min_args = 1,
+	.max_args = 3,
+	.default_timeout_s = 600,
+	.run = run,
+};

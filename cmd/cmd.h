@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A sub-command is one file that ends in one const object, listed in main.c. Usage, help, checks of
+ * arguments and completion come from the object.
+ *
+ * To add one: write cmd/NAME.c, declare its object here, add it to the table in main.c, and
+ * describe it in man/sbinject.1 (a test compares).
+ */
+#ifndef CMD_CMD_H
+#define CMD_CMD_H
+
+#include "cmd/opt.h"
+
+struct cmd_env;
+
+struct cmd {
+	const char *name;
+	const char *args;    /* "CONTAINER...", as usage shows it */
+	const char *summary; /* one line, lower case */
+	const char *help;    /* paragraphs, each line ending in a newline */
+	unsigned opts;
+	int min_args, max_args; /* max_args < 0: any number */
+	int default_timeout_s;
+	enum sb_code (*run)(const struct cmd_env *env);
+};
+
+struct cmd_env {
+	const struct cmd *cmd;
+	struct opts opts;
+	char **args;
+	int arg_count;
+};
+
+extern const struct cmd cmd_inject, cmd_probe, cmd_status, cmd_ls, cmd_call, cmd_pipe, cmd_remove,
+	cmd_payloads, cmd_rules, cmd_completion;
+
+/* All of them, ending in NULL. */
+extern const struct cmd *const cmd_table[];
+
+static inline bool cmd_has(const struct cmd_env *env, enum opt_id id)
+{
+	return env->opts.given & 1u << id;
+}
+
+/* --timeout in milliseconds, or the sub-command's own; 0 is no limit. */
+int cmd_timeout_ms(const struct cmd_env *env);
+
+/* ---- one container, or several (each.c) ---- */
+
+/* What one container came to: a line for people and an object for programs. */
+struct cmd_result {
+	char line[600];
+	json_t *json; /* owned; may stay NULL */
+};
+
+typedef int (*cmd_each_fn)(const struct cmd_env *env, struct eng_client *client,
+	const struct conf *conf, const char *ref, struct cmd_result *ret, struct sb_err *err);
+
+/*
+ * Do fn for every argument, --jobs at a time, each with a connection of its own; print each result
+ * as it comes, and progress on a terminal. `doing` is the word for it: "injecting into".
+ */
+enum sb_code cmd_each(const struct cmd_env *env, const char *doing, cmd_each_fn fn);
+
+/* ---- what the others need for a single container ---- */
+
+struct cmd_session {
+	struct eng_endpoint endpoint;
+	struct conf *conf;
+	struct eng_client *client;
+};
+
+#define CMD_SESSION_INIT                      \
+	{                                     \
+		ENG_ENDPOINT_INIT, NULL, NULL \
+	}
+void cmd_session_release(struct cmd_session *session);
+
+/* Find the engine and the rules, without connecting; then connect. */
+int cmd_session_find(
+	const struct cmd_env *env, struct cmd_session *ret, struct sb_err *err) sb_must_check;
+int cmd_session_open(
+	const struct cmd_env *env, struct cmd_session *ret, struct sb_err *err) sb_must_check;
+
+struct plan_opts cmd_plan_opts(const struct cmd_env *env, const struct conf *conf);
+
+#endif

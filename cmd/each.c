@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/cmd.h"
+
+#include "cmd/out.h"
+#include "engine/clock.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum { PROGRESS_AFTER_MS = 300 };
+
+/* What the workers share; everything below `mutex` is guarded by it. */
+struct work {
+	const struct cmd_env *env;
+	const struct cmd_session *session;
+	cmd_each_fn fn;
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	int next, done, failed;
+	enum sb_code last_failure;
+};
+
+static int run_one(const struct work *work, struct eng_client **client, const char *ref,
+	struct cmd_result *ret, struct sb_err *err)
+{
+	int timeout_ms = cmd_timeout_ms(work->env);
+
+	if (*client)
+		eng_begin_work(*client, timeout_ms);
+	else if (eng_open(&work->session->endpoint, timeout_ms, client, err) < 0)
+		return -1;
+	return work->fn(work->env, *client, work->session->conf, ref, ret, err);
+}
+
+static void finish_one(struct work *work, enum sb_code code)
+{
+	pthread_mutex_lock(&work->mutex);
+	work->done++;
+	if (code != SB_OK) {
+		work->failed++;
+		work->last_failure = code;
+	}
+	pthread_cond_signal(&work->changed);
+	pthread_mutex_unlock(&work->mutex);
+}
+
+static const char *take_next(struct work *work)
+{
+	const char *ref = NULL;
+
+	pthread_mutex_lock(&work->mutex);
+	if (work->next < work->env->arg_count)
+		ref = work->env->args[work->next++];
+	pthread_mutex_unlock(&work->mutex);
+	return ref;
+}
+
+static void *worker(void *ctx)
+{
+	sb_auto(eng_closep) struct eng_client *client = NULL;
+	struct work *work = ctx;
+	const char *ref;
+
+	while ((ref = take_next(work))) {
+		struct cmd_result result = {.line = ""};
+		struct sb_err err = SB_ERR_INIT;
+
+		if (run_one(work, &client, ref, &result, &err) == 0) {
+			out_result(result.line, result.json);
+		} else {
+			out_error(ref, &err);
+			/* The next one begins with a connection that nothing went wrong on. */
+			eng_close(sb_steal(client));
+		}
+		json_decref(result.json);
+		finish_one(work, err.code);
+	}
+	return NULL;
+}
+
+static void show_progress(const struct work *work, const char *doing, int64_t since)
+{
+	const struct cmd_env *env = work->env;
+	int seconds = (int)((sb_now_ms() - since) / 1000);
+
+	if (env->arg_count == 1)
+		out_progress("%s %s ... %d s", doing, env->args[0], seconds);
+	else
+		out_progress("%s %d containers: %d done, %d failed, %d s", doing, env->arg_count,
+			work->done, work->failed, seconds);
+}
+
+static void wait_all(struct work *work, const char *doing)
+{
+	int64_t start = sb_now_ms();
+
+	pthread_mutex_lock(&work->mutex);
+	while (work->done < work->env->arg_count) {
+		struct timespec until;
+
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += PROGRESS_AFTER_MS * 1000000L;
+		until.tv_sec += until.tv_nsec / 1000000000L;
+		until.tv_nsec %= 1000000000L;
+		pthread_cond_timedwait(&work->changed, &work->mutex, &until);
+		if (work->done < work->env->arg_count && sb_now_ms() - start >= PROGRESS_AFTER_MS)
+			show_progress(work, doing, start);
+	}
+	pthread_mutex_unlock(&work->mutex);
+}
+
+/* Start up to --jobs workers; at least one, or an error. */
+static int start_workers(struct work *work, pthread_t *threads, struct sb_err *err)
+{
+	int wanted = work->env->opts.jobs, count = 0;
+
+	if (wanted > work->env->arg_count)
+		wanted = work->env->arg_count;
+	while (count < wanted && pthread_create(&threads[count], NULL, worker, work) == 0)
+		count++;
+	return count ? count : sb_err_set(err, SB_FAILED, "cannot start a thread");
+}
+
+static enum sb_code exit_code(const struct work *work)
+{
+	if (!work->failed)
+		return SB_OK;
+	if (work->env->arg_count == 1 || eng_interrupted)
+		return work->last_failure;
+	return SB_SOME_FAILED;
+}
+
+enum sb_code cmd_each(const struct cmd_env *env, const char *doing, cmd_each_fn fn)
+{
+	sb_auto(cmd_session_release) struct cmd_session session = CMD_SESSION_INIT;
+	struct work work = {.env = env,
+		.session = &session,
+		.fn = fn,
+		.mutex = PTHREAD_MUTEX_INITIALIZER,
+		.changed = PTHREAD_COND_INITIALIZER};
+	struct sb_err err = SB_ERR_INIT;
+	pthread_t threads[256];
+	int count;
+
+	if (cmd_session_find(env, &session, &err) < 0 ||
+		(count = start_workers(&work, threads, &err)) < 0) {
+		out_error(NULL, &err);
+		return err.code;
+	}
+	wait_all(&work, doing);
+	for (int i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+	return exit_code(&work);
+}

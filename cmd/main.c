@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Start clean, find the sub-command, run it, exit with its code. Everything else is in the files of
+ * the sub-commands.
+ */
+#include "cmd/cmd.h"
+#include "cmd/out.h"
+#include "cmd/usage.h"
+#include "engine/log.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct cmd *const cmd_table[] = {
+	&cmd_inject,
+	&cmd_probe,
+	&cmd_status,
+	&cmd_ls,
+	&cmd_call,
+	&cmd_pipe,
+	&cmd_remove,
+	&cmd_payloads,
+	&cmd_rules,
+	&cmd_completion,
+	NULL,
+};
+
+static const struct cmd *find_command(const char *name)
+{
+	for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++)
+		if (!strcmp((*cmd)->name, name))
+			return *cmd;
+	return NULL;
+}
+
+/* A missing stdin, stdout or stderr would let the next file that is opened take its place. */
+static void open_standard_files(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)!open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY);
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	if (eng_interrupted)
+		_exit(SB_INTERRUPTED);
+	eng_interrupted = 1;
+}
+
+static void set_signals(void)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static void print_version(void)
+{
+	printf("sbinject %s (wire %d)\n", payload_release, PAYLOAD_WIRE);
+	for (size_t i = 0; i < payload_count(); i++)
+		printf("%s %zu bytes sha256 %s\n", payload_at(i)->name, payload_at(i)->size,
+			payload_at(i)->sha256);
+}
+
+static int check_args(const struct cmd_env *env, struct sb_err *err)
+{
+	const struct cmd *cmd = env->cmd;
+
+	if (opt_check_allowed(&env->opts, cmd->opts, cmd->name, err) < 0)
+		return -1;
+	if (env->arg_count < cmd->min_args)
+		return sb_err_set(err, SB_USAGE, "usage: sbinject %s %s; '--help' tells more",
+			cmd->name, cmd->args);
+	if (cmd->max_args >= 0 && env->arg_count > cmd->max_args)
+		return sb_err_set(err, SB_USAGE,
+			"'%s' is one argument too many for 'sbinject %s%s%s'",
+			env->args[cmd->max_args], cmd->name, *cmd->args ? " " : "", cmd->args);
+	return 0;
+}
+
+static int apply_globals(const struct cmd_env *env, struct sb_err *err)
+{
+	out_init(cmd_has(env, OPT_JSON), cmd_has(env, OPT_QUIET));
+	if (cmd_has(env, OPT_VERBOSE))
+		sb_log_enable(SB_NOTE);
+	return sb_log_enable_list(getenv("SBINJECT_TRACE"), err);
+}
+
+static enum sb_code finish(void)
+{
+	struct sb_err err = SB_ERR_INIT;
+
+	if (out_finish(&err) < 0)
+		out_error(NULL, &err);
+	return err.code;
+}
+
+static enum sb_code run(struct cmd_env *env)
+{
+	struct sb_err err = SB_ERR_INIT;
+	enum sb_code code;
+
+	if (apply_globals(env, &err) < 0 || check_args(env, &err) < 0 ||
+		eng_global_init(&err) < 0) {
+		out_error(NULL, &err);
+		return err.code;
+	}
+	code = env->cmd->run(env);
+	return code == SB_OK ? finish() : code;
+}
+
+/* The first word is a sub-command, unless "--" stood before it; else everything is a container. */
+static void choose_command(struct cmd_env *env, bool first_is_name, bool *explicit_command)
+{
+	const struct cmd *found = NULL;
+
+	if (env->arg_count && !first_is_name)
+		found = find_command(env->args[0]);
+	*explicit_command = found != NULL;
+	env->cmd = found ? found : &cmd_inject;
+	if (found) {
+		env->args++;
+		env->arg_count--;
+	}
+}
+
+/* Known before the rest is parsed, so that an error in that comes as an object, too. */
+static bool has_word(char **argv, const char *word)
+{
+	while (*argv && strcmp(*argv, "--") != 0)
+		if (!strcmp(*argv++, word))
+			return true;
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	sb_autofree char **args = calloc((size_t)argc + 1, sizeof(*args));
+	struct cmd_env env = {.args = args};
+	struct sb_err err = SB_ERR_INIT;
+	bool first_is_name, explicit_command;
+
+	open_standard_files();
+	set_signals();
+	out_init(has_word(argv, "--json"), false);
+	if (!args ||
+		opt_parse(argc, argv, &env.opts, args, &env.arg_count, &first_is_name, &err) < 0) {
+		out_error(NULL, &err);
+		return args ? (int)err.code : SB_FAILED;
+	}
+	choose_command(&env, first_is_name, &explicit_command);
+	if (cmd_has(&env, OPT_HELP)) {
+		if (explicit_command)
+			usage_one(env.cmd, stdout);
+		else
+			usage_all(stdout);
+		return finish();
+	}
+	if (cmd_has(&env, OPT_VERSION)) {
+		print_version();
+		return finish();
+	}
+	if (!explicit_command && env.arg_count == 0) {
+		usage_all(stderr);
+		return SB_USAGE;
+	}
+	return run(&env);
+}

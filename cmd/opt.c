@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/opt.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct opt_spec opt_specs[OPT_COUNT] = {
+	[OPT_HOST] = {'H', "host", "URL", "engine to talk to: unix://PATH or tcp://HOST:PORT"},
+	[OPT_CONFIG] = {'c', "config", "FILE", "rules file instead of the one found by search"},
+	[OPT_CLIENT] = {0, "client", "TEXT", "who calls, for rules that ask: 'inspect_ai 0.3.252'"},
+	[OPT_REQUIRE] = {0, "require", "KEY=VALUE",
+		"insist on release=, wire= or sha256=; else exit 6"},
+	[OPT_TIMEOUT] = {'t', "timeout", "SECONDS", "time allowed for each container; 0: no limit"},
+	[OPT_JOBS] = {'j', "jobs", "N", "containers worked on at once (default 4)"},
+	[OPT_DRY_RUN] = {'n', "dry-run", NULL, "say what would be done, change nothing"},
+	[OPT_JSON] = {0, "json", NULL, "one JSON object per line on stdout, also for failures"},
+	[OPT_ALL] = {'a', "all", NULL, "also containers that do not run"},
+	[OPT_CHECK] = {0, "check", NULL, "check a rules file and say what is wrong"},
+	[OPT_EXPLAIN] = {0, "explain", "CONTAINER",
+		"say which rule holds for a container, and why"},
+	[OPT_EXTRACT] = {0, "extract", "NAME", "write a payload to --output or stdout"},
+	[OPT_OUTPUT] = {'o', "output", "FILE", "where --extract writes to"},
+	[OPT_QUIET] = {'q', "quiet", NULL, "no progress and no result lines; errors only"},
+	[OPT_VERBOSE] = {'v', "verbose", NULL, "say what is chosen and why"},
+	[OPT_HELP] = {'h', "help", NULL, "this help, or that of a sub-command"},
+	[OPT_VERSION] = {'V', "version", NULL, "release, wire version and payloads"},
+};
+
+static int parse_number(const char *text, long max, int *ret, enum opt_id id, struct sb_err *err)
+{
+	char *end;
+	long value = strtol(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || value > max)
+		return sb_err_set(err, SB_USAGE, "--%s: '%s' is not a number from 0 to %ld",
+			opt_specs[id].name, text, max);
+	*ret = (int)value;
+	return 0;
+}
+
+static int parse_require(struct opts *opts, const char *text, struct sb_err *err)
+{
+	const struct {
+		const char *key;
+		const char **slot;
+	} keys[] = {
+		{"release=", &opts->require.release},
+		{"wire=", &opts->require.wire},
+		{"sha256=", &opts->require.sha256},
+	};
+
+	for (size_t i = 0; i < SB_ARRAY_SIZE(keys); i++) {
+		size_t len = strlen(keys[i].key);
+
+		if (strncmp(text, keys[i].key, len) != 0)
+			continue;
+		if (!text[len])
+			break;
+		*keys[i].slot = text + len;
+		return 0;
+	}
+	return sb_err_set(err, SB_USAGE,
+		"--require: '%s' is not release=VERSION, wire=NUMBER or sha256=DIGEST", text);
+}
+
+static int take(struct opts *opts, enum opt_id id, const char *value, struct sb_err *err)
+{
+	opts->given |= 1u << id;
+	opts->text[id] = value;
+	switch (id) {
+	case OPT_TIMEOUT:
+		return parse_number(value, 86400, &opts->timeout_s, id, err);
+	case OPT_JOBS:
+		if (parse_number(value, 256, &opts->jobs, id, err) < 0)
+			return -1;
+		return opts->jobs ? 0 : sb_err_set(err, SB_USAGE, "--jobs: 0 would do nothing");
+	case OPT_REQUIRE:
+		return parse_require(opts, value, err);
+	default:
+		return 0;
+	}
+}
+
+static enum opt_id find_long(const char *name, size_t len)
+{
+	unsigned id = 0;
+
+	while (id < OPT_COUNT &&
+		!(strlen(opt_specs[id].name) == len && !strncmp(opt_specs[id].name, name, len)))
+		id++;
+	return id;
+}
+
+static enum opt_id find_letter(char letter)
+{
+	unsigned id = 0;
+
+	while (id < OPT_COUNT && opt_specs[id].letter != letter)
+		id++;
+	return id;
+}
+
+/* The cursor over argv, for values that stand in the next word. */
+struct words {
+	int argc, next;
+	char **argv;
+};
+
+static int unknown(const char *word, struct sb_err *err)
+{
+	return sb_err_set(err, SB_USAGE, "unknown option '%s'; see 'sbinject --help'", word);
+}
+
+static int take_value(struct opts *opts, enum opt_id id, const char *joined, struct words *words,
+	struct sb_err *err)
+{
+	if (!joined && words->next < words->argc)
+		joined = words->argv[words->next++];
+	if (!joined)
+		return sb_err_set(err, SB_USAGE, "--%s needs a value (%s)", opt_specs[id].name,
+			opt_specs[id].value);
+	return take(opts, id, joined, err);
+}
+
+static int parse_long(struct opts *opts, const char *word, struct words *words, struct sb_err *err)
+{
+	const char *name = word + 2;
+	size_t len = strcspn(name, "=");
+	enum opt_id id = find_long(name, len);
+
+	if (id == OPT_COUNT)
+		return unknown(word, err);
+	if (opt_specs[id].value)
+		return take_value(opts, id, name[len] ? name + len + 1 : NULL, words, err);
+	if (name[len])
+		return sb_err_set(err, SB_USAGE, "--%s takes no value", opt_specs[id].name);
+	return take(opts, id, NULL, err);
+}
+
+static int parse_letters(
+	struct opts *opts, const char *word, struct words *words, struct sb_err *err)
+{
+	for (const char *letter = word + 1; *letter; letter++) {
+		enum opt_id id = find_letter(*letter);
+
+		if (id == OPT_COUNT)
+			return unknown(word, err);
+		if (opt_specs[id].value)
+			return take_value(opts, id, letter[1] ? letter + 1 : NULL, words, err);
+		if (take(opts, id, NULL, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int opt_parse(int argc, char **argv, struct opts *ret, char **args, int *ret_count,
+	bool *first_is_name, struct sb_err *err)
+{
+	struct words words = {argc, 1, argv};
+	bool only_args = false;
+
+	*ret = (struct opts){.timeout_s = -1, .jobs = 4};
+	*ret_count = 0;
+	*first_is_name = false;
+	while (words.next < argc) {
+		char *word = argv[words.next++];
+
+		if (only_args || word[0] != '-' || !word[1]) {
+			args[(*ret_count)++] = word;
+			continue;
+		}
+		if (!strcmp(word, "--")) {
+			only_args = true;
+			*first_is_name = *ret_count == 0;
+			continue;
+		}
+		if ((word[1] == '-' ? parse_long : parse_letters)(ret, word, &words, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int opt_check_allowed(
+	const struct opts *opts, unsigned allowed, const char *command, struct sb_err *err)
+{
+	for (unsigned id = 0; id < OPT_COUNT; id++)
+		if (opts->given & ~allowed & 1u << id)
+			return sb_err_set(err, SB_USAGE,
+				"'%s' takes no --%s; see 'sbinject %s --help'", command,
+				opt_specs[id].name, command);
+	return 0;
+}

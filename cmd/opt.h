@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Options: one table for all sub-commands. An option means the same wherever it is allowed; each
+ * sub-command names those that it takes.
+ */
+#ifndef CMD_OPT_H
+#define CMD_OPT_H
+
+#include "engine/err.h"
+#include "payloads/plan.h"
+
+enum opt_id {
+	OPT_HOST,
+	OPT_CONFIG,
+	OPT_CLIENT,
+	OPT_REQUIRE,
+	OPT_TIMEOUT,
+	OPT_JOBS,
+	OPT_DRY_RUN,
+	OPT_JSON,
+	OPT_ALL,
+	OPT_CHECK,
+	OPT_EXPLAIN,
+	OPT_EXTRACT,
+	OPT_OUTPUT,
+	OPT_QUIET,
+	OPT_VERBOSE,
+	OPT_HELP,
+	OPT_VERSION,
+	OPT_COUNT
+};
+
+#define OPT(name) (1u << OPT_##name)
+
+/* Taken by every sub-command, and by those that talk to an engine. */
+#define OPTS_ANY (OPT(VERBOSE) | OPT(HELP) | OPT(VERSION))
+#define OPTS_ENGINE (OPTS_ANY | OPT(HOST) | OPT(TIMEOUT))
+/* By those that do one thing to each of several containers. */
+#define OPTS_EACH (OPT(JOBS) | OPT(JSON) | OPT(QUIET))
+#define OPTS_RULES (OPTS_ENGINE | OPT(CONFIG) | OPT(CLIENT) | OPT(REQUIRE))
+
+struct opt_spec {
+	char letter; /* 0: long form only */
+	const char *name;
+	const char *value; /* what the option takes, as help shows it; NULL: nothing */
+	const char *help;
+};
+extern const struct opt_spec opt_specs[OPT_COUNT];
+
+struct opts {
+	unsigned given; /* OPT() bits */
+	const char *text[OPT_COUNT];
+	struct plan_require require;
+	int timeout_s; /* -1: not given */
+	int jobs;
+};
+
+/*
+ * Sort argv[1..] into options and the rest; *args (argv's own strings) gets the rest.
+ * *first_is_name tells that "--" stood before the first of them, so that it is no sub-command.
+ * SB_USAGE for what is unknown or lacks its value.
+ */
+int opt_parse(int argc, char **argv, struct opts *ret, char **args, int *ret_count,
+	bool *first_is_name, struct sb_err *err) sb_must_check;
+
+/* The options given that are not in `allowed`: an error naming the first. */
+int opt_check_allowed(const struct opts *opts, unsigned allowed, const char *command,
+	struct sb_err *err) sb_must_check;
+
+#endif

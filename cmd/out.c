@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/out.h"
+
+#include "engine/text.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool want_json, want_quiet, progress_shown;
+
+static void let_go(pthread_mutex_t **held)
+{
+	pthread_mutex_unlock(*held);
+}
+
+#define LOCKED                                         \
+	sb_auto(let_go) pthread_mutex_t *held = &lock; \
+	pthread_mutex_lock(held)
+
+void out_init(bool json, bool quiet)
+{
+	want_json = json;
+	want_quiet = quiet;
+}
+
+static void wipe_progress(void)
+{
+	if (progress_shown)
+		fputs("\r\033[K", stderr);
+	progress_shown = false;
+}
+
+static void put_json(const json_t *json)
+{
+	sb_autofree char *text = json_dumps(json, JSON_COMPACT | JSON_ENSURE_ASCII);
+
+	if (text)
+		puts(text);
+}
+
+void out_result(const char *line, const json_t *json)
+{
+	char clean[2048];
+	LOCKED;
+
+	wipe_progress();
+	if (want_json) {
+		if (json)
+			put_json(json);
+	} else if (!want_quiet) {
+		sb_text_clean(clean, sizeof(clean), line, strlen(line));
+		puts(clean);
+	}
+	fflush(stdout);
+}
+
+void out_line(const char *fmt, ...)
+{
+	va_list args;
+	LOCKED;
+
+	wipe_progress();
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	putchar('\n');
+}
+
+static void put_escaped(const char *data, size_t len)
+{
+	while (len) {
+		size_t n = *data == '\n' || *data == '\t' ? 1 : sb_text_char(data, len);
+
+		if (n)
+			fwrite(data, 1, n, stdout);
+		else
+			printf("\\x%02x", (unsigned char)*data);
+		data += n ? n : 1;
+		len -= n ? n : 1;
+	}
+}
+
+int out_foreign(const char *data, size_t len, struct sb_err *err)
+{
+	LOCKED;
+
+	if (isatty(STDOUT_FILENO))
+		put_escaped(data, len);
+	else
+		fwrite(data, 1, len, stdout);
+	if (fflush(stdout) == EOF || ferror(stdout))
+		return sb_err_set(err, SB_FAILED, "cannot write to stdout: %s", strerror(errno));
+	return 0;
+}
+
+static void put_json_error(const char *subject, const struct sb_err *err)
+{
+	json_auto_t *object = json_pack("{s:s*, s:b, s:s, s:i, s:s}", "container", subject, "ok", 0,
+		"code", sb_code_name(err->code), "exit", (int)err->code, "error", err->text);
+
+	put_json(object);
+	fflush(stdout);
+}
+
+void out_error(const char *subject, const struct sb_err *err)
+{
+	char clean[256];
+	LOCKED;
+
+	wipe_progress();
+	sb_text_clean(clean, sizeof(clean), subject ? subject : "", subject ? strlen(subject) : 0);
+	if (want_json)
+		put_json_error(subject ? clean : NULL, err);
+	fprintf(stderr, "sbinject: %s%s%s\n", clean, subject ? ": " : "", err->text);
+}
+
+void out_progress(const char *fmt, ...)
+{
+	char raw[512], clean[512];
+	va_list args;
+	LOCKED;
+
+	if (want_quiet || !isatty(STDERR_FILENO))
+		return;
+	va_start(args, fmt);
+	vsnprintf(raw, sizeof(raw), fmt, args);
+	va_end(args);
+	sb_text_clean(clean, sizeof(clean), raw, strlen(raw));
+	fprintf(stderr, "\r\033[K%.78s", clean);
+	fflush(stderr);
+	progress_shown = true;
+}
+
+/* Columns on a terminal, near enough: characters, not bytes. */
+static size_t width(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += (*text & 0xc0) != 0x80;
+	return n;
+}
+
+void out_table(const char *const *cells, size_t columns, size_t rows)
+{
+	sb_autofree size_t *widest = calloc(columns, sizeof(*widest));
+	char clean[512];
+
+	for (size_t i = 0; widest && i < columns * rows; i++) {
+		sb_text_clean(clean, sizeof(clean), cells[i], strlen(cells[i]));
+		if (width(clean) > widest[i % columns])
+			widest[i % columns] = width(clean);
+	}
+	for (size_t i = 0; i < columns * rows; i++) {
+		bool last = i % columns == columns - 1;
+		size_t pad;
+
+		sb_text_clean(clean, sizeof(clean), cells[i], strlen(cells[i]));
+		pad = last || !widest ? 0 : widest[i % columns] - width(clean) + 2;
+		printf("%s%*s%s", clean, (int)pad, "", last ? "\n" : "");
+	}
+}
+
+int out_finish(struct sb_err *err)
+{
+	wipe_progress();
+	if (fflush(stdout) == EOF || ferror(stdout))
+		return sb_err_set(err, SB_FAILED, "cannot write to stdout: %s", strerror(errno));
+	return 0;
+}

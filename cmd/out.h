@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All printing. stdout is the product, stderr is talk; a failure is one line there, and with --json
+ * also one object on stdout. Safe to call from several threads.
+ */
+#ifndef CMD_OUT_H
+#define CMD_OUT_H
+
+#include "engine/err.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* Called once, before the rest. */
+void out_init(bool json, bool quiet);
+
+/* A result: the object with --json, else the line (escaped). Takes a reference to neither. */
+void out_result(const char *line, const json_t *json);
+
+/* A line of stdout as it is, from text of our own. */
+void out_line(const char *fmt, ...) sb_printf(1, 2);
+
+/* Bytes from a container: escaped on a terminal, as they are elsewhere. -1: cannot be written. */
+int out_foreign(const char *data, size_t len, struct sb_err *err) sb_must_check;
+
+/* A failure about `subject` (a container; or NULL). */
+void out_error(const char *subject, const struct sb_err *err);
+
+/* A passing line on stderr, on a terminal only; the next output wipes it. */
+void out_progress(const char *fmt, ...) sb_printf(1, 2);
+
+/* A table: rows of cells (printed escaped), columns as wide as needed. `cells` is row-major. */
+void out_table(const char *const *cells, size_t columns, size_t rows);
+
+/* Flush stdout; an error (disk full, closed pipe) must not pass for success. */
+int out_finish(struct sb_err *err) sb_must_check;
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/cmd.h"
+
+#include "cmd/out.h"
+#include "payloads/deliver.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CHUNK = 65536, PENDING_MAX = 1 << 20 };
+
+struct relay {
+	struct plan *plan;
+	struct eng_exec *exec;
+	struct sb_buf pending; /* from stdin, not yet taken by the engine */
+	struct sb_buf first;   /* what came before the first line end: maybe not our program */
+	bool input_ended, closed, answered;
+};
+
+static int take_input(struct relay *relay, struct sb_err *err)
+{
+	char chunk[CHUNK];
+	ssize_t n = read(STDIN_FILENO, chunk, sizeof(chunk));
+
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return 0;
+	if (n < 0)
+		return sb_err_set(err, SB_FAILED, "cannot read stdin: %s", strerror(errno));
+	relay->input_ended = n == 0;
+	return sb_buf_add(&relay->pending, chunk, (size_t)n, err);
+}
+
+/* 1: the program is gone; what it still said will be read. */
+static int pass_input(struct relay *relay, struct sb_err *err)
+{
+	size_t sent = 0;
+	int ret = 0;
+
+	if (relay->pending.len)
+		ret = eng_exec_send(
+			relay->exec, relay->pending.data, relay->pending.len, &sent, err);
+	if (ret < 0)
+		return -1;
+	sb_buf_consume(&relay->pending, ret ? relay->pending.len : sent);
+	if (!relay->input_ended || relay->pending.len || relay->closed)
+		return 0;
+	relay->closed = true;
+	return eng_exec_close_stdin(relay->exec, err);
+}
+
+/*
+ * Pass on what came. Until the first line is complete it may be an engine's word that the program
+ * could not be started, which is for stderr.
+ */
+static int pass_output(struct relay *relay, const struct sb_buf *out, struct sb_err *err)
+{
+	if (relay->answered)
+		return out->len ? out_foreign(out->data, out->len, err) : 0;
+	if (out->len && sb_buf_add(&relay->first, out->data, out->len, err) < 0)
+		return -1;
+	if (!relay->first.len || relay->first.data[0] != '{')
+		return 0;
+	relay->answered = true;
+	return out_foreign(relay->first.data, relay->first.len, err);
+}
+
+static int take_output(struct relay *relay, struct sb_err *err)
+{
+	sb_autobuf struct sb_buf out = SB_BUF_INIT(SB_MAX_JSON_REPLY);
+	int ret = eng_exec_read(relay->exec, 0, &out, err);
+
+	if (ret < 0 || pass_output(relay, &out, err) < 0)
+		return -1;
+	if (ret == 1 && !relay->answered && (relay->first.len || !relay->closed))
+		return deliver_explain(relay->plan, relay->exec, &relay->first, err);
+	return ret;
+}
+
+static int relay_all(struct relay *relay, struct sb_err *err)
+{
+	for (;;) {
+		bool full = relay->pending.len > PENDING_MAX || relay->input_ended;
+		struct pollfd slots[] = {
+			{.fd = full ? -1 : STDIN_FILENO, .events = POLLIN},
+			{.fd = eng_exec_fd(relay->exec),
+				.events = (short)(POLLIN | (relay->pending.len ? POLLOUT : 0))},
+		};
+		int ret;
+
+		if (poll(slots, SB_ARRAY_SIZE(slots), 1000) < 0 && errno != EINTR)
+			return sb_err_set(err, SB_FAILED, "cannot wait: %s", strerror(errno));
+		if (slots[0].revents && take_input(relay, err) < 0)
+			return -1;
+		if (pass_input(relay, err) < 0)
+			return -1;
+		ret = take_output(relay, err);
+		if (ret)
+			return ret < 0 ? -1 : 0;
+	}
+}
+
+static int pipe_through(const struct cmd_env *env, struct sb_err *err)
+{
+	sb_auto(cmd_session_release) struct cmd_session session = CMD_SESSION_INIT;
+	sb_auto(plan_release) struct plan plan = PLAN_INIT;
+	struct relay relay = {.plan = &plan,
+		.pending = SB_BUF_INIT(PENDING_MAX + 2 * CHUNK),
+		.first = SB_BUF_INIT(SB_MAX_JSON_REPLY)};
+	struct plan_opts opts;
+	int ret;
+
+	if (cmd_session_open(env, &session, err) < 0)
+		return -1;
+	opts = cmd_plan_opts(env, session.conf);
+	if (plan_make(session.client, &opts, env->args[0], &plan, err) < 0 ||
+		deliver_open(&plan, "pipe", &relay.exec, err) < 0)
+		return -1;
+	/* --timeout is for opening; the channel lives as long as its two ends want. */
+	eng_begin_work(session.client, 0);
+	ret = relay_all(&relay, err);
+	eng_exec_close(relay.exec);
+	sb_buf_release(&relay.pending);
+	sb_buf_release(&relay.first);
+	return ret;
+}
+
+static enum sb_code run(const struct cmd_env *env)
+{
+	struct sb_err err = SB_ERR_INIT;
+
+	if (pipe_through(env, &err) < 0)
+		out_error(env->args[0], &err);
+	return err.code;
+}
+
+const struct cmd cmd_pipe = {
+	.name = "pipe",
+	.args = "CONTAINER",
+	.summary = "a long-lived channel: JSON-RPC by lines on stdin and stdout",
+	.help = "Each line of stdin is a request, each line of stdout a reply, as they complete; "
+		"many can\n"
+		"be in flight. One process in the container serves them all, so a call costs a "
+		"fraction\n"
+		"of a millisecond. Ends when stdin ends and the last reply is out, or when the "
+		"service\n"
+		"goes away.\n",
+	.opts = OPTS_RULES,
+	.min_args = 1,
+	.max_args = 1,
+	.default_timeout_s = 60,
+	.run = run,
+};

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/cmd.h"
+
+#include "cmd/out.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int print_ties(const struct conf *conf, struct sb_err *err)
+{
+	size_t i = 0, j = 0;
+	bool certain;
+
+	while (rule_next_tie(conf, &i, &j, &certain)) {
+		sb_autobuf struct sb_buf text = SB_BUF_INIT(SB_MAX_CONFIG);
+
+		if (sb_buf_addf(&text, err, "%s:%d:%d and :%d:%d: a container can match both (",
+			    conf->file, conf->rules[i].line, conf->rules[i].column,
+			    conf->rules[j].line, conf->rules[j].column) < 0 ||
+			rule_describe(&conf->rules[i], &text, err) < 0 ||
+			sb_buf_adds(&text, "; ", err) < 0 ||
+			rule_describe(&conf->rules[j], &text, err) < 0 ||
+			sb_buf_adds(&text, "), and neither is more specific", err) < 0)
+			return -1;
+		out_line("warning: %s", text.data);
+	}
+	return 0;
+}
+
+static int check(const struct cmd_env *env, struct sb_err *err)
+{
+	sb_auto(conf_freep) struct conf *conf = NULL;
+	const char *file = env->arg_count ? env->args[0] : env->opts.text[OPT_CONFIG];
+
+	if (conf_load(file, &conf, err) < 0 || print_ties(conf, err) < 0)
+		return -1;
+	out_line("%s: %zu rule%s, no error", conf->file, conf->rule_count,
+		conf->rule_count == 1 ? "" : "s");
+	return 0;
+}
+
+static int show(const struct cmd_env *env, struct sb_err *err)
+{
+	sb_auto(conf_freep) struct conf *conf = NULL;
+
+	if (env->arg_count)
+		return sb_err_set(err, SB_USAGE, "'rules' takes a FILE only with --check");
+	if (conf_load(env->opts.text[OPT_CONFIG], &conf, err) < 0)
+		return -1;
+	out_line("# the rules in force: %s (%s)", conf->file, conf->why);
+	return out_foreign(conf->text, strlen(conf->text), err);
+}
+
+static int explain_rule(const struct conf_rule *rule, const struct sb_facts *facts,
+	const struct conf_rule *chosen, const struct conf *conf, struct sb_err *err)
+{
+	sb_autobuf struct sb_buf text = SB_BUF_INIT(SB_MAX_CONFIG);
+	const struct conf_test *failed = rule_first_failed(rule, facts);
+	char why[600];
+
+	if (rule_describe(rule, &text, err) < 0)
+		return -1;
+	if (!failed)
+		snprintf(why, sizeof(why), "%s",
+			rule == chosen ? "HOLDS, and is the most specific: taken" : "holds");
+	else if (failed->fact == SB_FACT_LABEL)
+		snprintf(why, sizeof(why), "does not hold: label '%s'", failed->label);
+	else
+		snprintf(why, sizeof(why), "does not hold: %s is %s", sb_fact_name(failed->fact),
+			facts->value[failed->fact][0] ? facts->value[failed->fact] : "unknown");
+	out_line("%s:%d: when %s use %s: %s", conf->file, rule->line, text.data, rule->use->name,
+		why);
+	return 0;
+}
+
+static int explain(const struct cmd_env *env, struct sb_err *err)
+{
+	sb_auto(cmd_session_release) struct cmd_session session = CMD_SESSION_INIT;
+	sb_auto(plan_release) struct plan plan = PLAN_INIT;
+	const struct conf_rule *chosen;
+	struct plan_opts opts;
+
+	if (cmd_session_open(env, &session, err) < 0)
+		return -1;
+	opts = cmd_plan_opts(env, session.conf);
+	if (plan_look(session.client, &opts, env->opts.text[OPT_EXPLAIN], &plan, err) < 0)
+		return -1;
+	for (unsigned i = 0; i < SB_FACT_LABEL; i++)
+		if (plan.facts.value[i][0])
+			out_line("fact: %s=%s", sb_fact_name(i), plan.facts.value[i]);
+	chosen = rule_match(session.conf, &plan.facts, err);
+	for (size_t i = 0; i < session.conf->rule_count; i++) {
+		struct sb_err local = SB_ERR_INIT;
+
+		if (explain_rule(&session.conf->rules[i], &plan.facts, chosen, session.conf,
+			    &local) < 0) {
+			*err = local;
+			return -1;
+		}
+	}
+	return chosen ? 0 : -1;
+}
+
+static enum sb_code run(const struct cmd_env *env)
+{
+	struct sb_err err = SB_ERR_INIT;
+	int (*job)(const struct cmd_env *, struct sb_err *) = cmd_has(env, OPT_CHECK)	  ? check
+							      : cmd_has(env, OPT_EXPLAIN) ? explain
+											  : show;
+
+	if (job(env, &err) < 0)
+		out_error(NULL, &err);
+	return err.code;
+}
+
+const struct cmd cmd_rules = {
+	.name = "rules",
+	.args = "[FILE]",
+	.summary = "the rules in force; check a file; explain the choice for a container",
+	.help = "Without options: the text of the rules in force and where they were found. "
+		"--check FILE\n"
+		"reads a rules file and reports errors by line and column. --explain CONTAINER "
+		"shows the\n"
+		"facts that the rules ask about and which of them hold.\n",
+	.opts = OPTS_RULES | OPT(CHECK) | OPT(EXPLAIN),
+	.min_args = 0,
+	.max_args = 1,
+	.default_timeout_s = 60,
+	.run = run,
+};

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/cmd.h"
+
+void cmd_session_release(struct cmd_session *session)
+{
+	eng_close(session->client);
+	conf_free(session->conf);
+	eng_endpoint_release(&session->endpoint);
+	*session = (struct cmd_session)CMD_SESSION_INIT;
+}
+
+int cmd_timeout_ms(const struct cmd_env *env)
+{
+	int seconds = env->opts.timeout_s;
+
+	return (seconds < 0 ? env->cmd->default_timeout_s : seconds) * 1000;
+}
+
+int cmd_session_find(const struct cmd_env *env, struct cmd_session *ret, struct sb_err *err)
+{
+	if (conf_load(env->opts.text[OPT_CONFIG], &ret->conf, err) < 0)
+		return -1;
+	return eng_endpoint_find(env->opts.text[OPT_HOST], &ret->endpoint, err);
+}
+
+int cmd_session_open(const struct cmd_env *env, struct cmd_session *ret, struct sb_err *err)
+{
+	if (cmd_session_find(env, ret, err) < 0)
+		return -1;
+	return eng_open(&ret->endpoint, cmd_timeout_ms(env), &ret->client, err);
+}
+
+struct plan_opts cmd_plan_opts(const struct cmd_env *env, const struct conf *conf)
+{
+	return (struct plan_opts){conf, env->opts.text[OPT_CLIENT], env->opts.require};
+}

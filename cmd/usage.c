@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/usage.h"
+
+static const char intro[] =
+	"usage: sbinject CONTAINER...\n"
+	"       sbinject COMMAND [OPTIONS] [ARGUMENTS]\n"
+	"\n"
+	"Put a small tool service into running containers that were built without it, and prove\n"
+	"that it is the right one. The container needs no shell, tar, libc or network.\n"
+	"\n"
+	"  sbinject web                      inject into the container 'web'\n"
+	"  sbinject status web               is it there, does it answer\n"
+	"  sbinject call web version         one request, one reply\n"
+	"  sbinject remove web               leave the container as it was\n"
+	"\n"
+	"Commands ('sbinject -- NAME' for a container that is named like one):\n";
+
+static const char codes[] =
+	"\n"
+	"Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 engine unreachable,\n"
+	"  4 no such container or not running, 5 no rule or unsupported container,\n"
+	"  6 integrity or version mismatch, 7 the service did not come up,\n"
+	"  8 some of several containers failed, 130 interrupted.\n"
+	"\n"
+	"'sbinject COMMAND --help' tells more; so do the manual pages sbinject(1) and\n"
+	"sbinject.yaml(5).\n";
+
+static void print_options(unsigned set, FILE *to)
+{
+	for (unsigned id = 0; id < OPT_COUNT; id++) {
+		const struct opt_spec *spec = &opt_specs[id];
+		char form[64];
+
+		if (!(set & 1u << id))
+			continue;
+		snprintf(form, sizeof(form), "--%s%s%s", spec->name, spec->value ? " " : "",
+			spec->value ? spec->value : "");
+		fprintf(to, spec->letter ? "  -%c, %-22s %s\n" : "  %c   %-22s %s\n",
+			spec->letter ? spec->letter : ' ', form, spec->help);
+	}
+}
+
+void usage_line(const struct cmd *cmd, FILE *to)
+{
+	fprintf(to, "usage: sbinject %s [OPTIONS]%s%s", cmd->name, *cmd->args ? " " : "",
+		cmd->args);
+}
+
+void usage_one(const struct cmd *cmd, FILE *to)
+{
+	usage_line(cmd, to);
+	fprintf(to, "\n\n%s: %s.\n\n%s\nOptions:\n", cmd->name, cmd->summary, cmd->help);
+	print_options(cmd->opts, to);
+}
+
+void usage_all(FILE *to)
+{
+	unsigned all = 0;
+
+	fputs(intro, to);
+	for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
+		fprintf(to, "  %-11s %s\n", (*cmd)->name, (*cmd)->summary);
+		all |= (*cmd)->opts;
+	}
+	fputs("\nOptions (each command's --help tells which it takes):\n", to);
+	print_options(all, to);
+	fputs(codes, to);
+}
