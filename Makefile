@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+#
+#   make demo      install what is missing, build, inject into a container, make a call
+#   make check     all tests, on private engines of their own
+#   make           build; then: make install PREFIX=/usr DESTDIR=...
+#   make lint | fuzz | bench | cover | dist | clean
+#
+# STATIC=: link with the system's shared libraries; the default needs only libc at run time, and
+# starts in a tenth of the time. DEV=1: warnings are errors. SAN=1: ASan and UBSan, in a build directory of its own.
+# CC=clang works as CC=gcc does. ARCHES: what payloads to build and embed. Q=: show commands.
+
+RELEASE := 0.1.0
+ARCHES ?= amd64 arm64
+SAN ?=
+DEV ?=
+STATIC ?= $(if $(SAN),,1)
+B ?= build$(if $(SAN),-san)
+PREFIX ?= /usr/local
+SETUP := t/setup.sh
+Q ?= @
+
+# ---- settings ----
+
+WARN := -Wall -Wextra -Wshadow -Wvla -Wundef -Wformat=2 -Wpointer-arith -Wwrite-strings \
+	-Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition $(if $(DEV),-Werror)
+SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+HARD := $(if $(SAN),-O1 $(SANFLAGS),-O2 -D_FORTIFY_SOURCE=2)
+CPPFLAGS += -I. -I$(B)/gen -D_GNU_SOURCE -DSB_RELEASE='"$(RELEASE)"'
+CFLAGS ?= -g
+ALL_CFLAGS = -std=gnu11 -fno-common -fstack-protector-strong -pthread -fPIE \
+	'-ffile-prefix-map=$(CURDIR)=.' $(WARN) $(HARD) $(CFLAGS) $(PKG_CFLAGS)
+ALL_LDFLAGS = -pie -pthread -Wl,-z,relro,-z,now $(if $(SAN),$(SANFLAGS)) $(LDFLAGS)
+
+PKGS := libcurl jansson libarchive yaml-0.1
+ifneq ($(STATIC),)
+S := $(B)/static
+PKG_CFLAGS := -isystem $(S)/include
+PKG_LIBS = -Wl,--gc-sections -L$(S)/lib $(shell cat $(S)/libs 2>/dev/null)
+else
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+endif
+
+# ---- sources ----
+
+LIB_SRC := $(sort $(filter-out cmd/main.c,$(wildcard engine/*.c recon/*.c conf/*.c payloads/*.c \
+	cmd/*.c))) payloads/lib/sha256.c
+LIB_OBJ := $(LIB_SRC:%.c=$(B)/obj/%.o) $(B)/obj/conf/builtin.o $(B)/obj/embed.o
+UNIT := $(patsubst t/unit/%.c,$(B)/t/%,$(filter-out t/unit/test_payload_%,$(sort \
+	$(wildcard t/unit/test_*.c))))
+
+all: $(B)/sbinject
+
+include payloads/payload.mk
+
+$(B)/sbinject: $(B)/obj/cmd/main.o $(B)/libsbinject.a
+	@echo "  LINK $@"
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
+
+$(B)/libsbinject.a: $(LIB_OBJ)
+	@rm -f $@
+	$(Q)$(AR) rcD $@ $^
+
+$(B)/obj/%.o: %.c $(B)/gen/.packages
+	@mkdir -p $(@D)
+	@echo "  CC   $<"
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/obj/payloads/catalogue.o: $(B)/gen/embed.S
+
+$(B)/obj/conf/builtin.o: conf/builtin.S conf/builtin.yaml
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -c -o $@ $<
+
+$(B)/obj/embed.o: $(B)/gen/embed.S $(PAYLOADS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -c -o $@ $<
+
+$(B)/gen/embed.S: $(PAYLOADS) payloads/embed.sh
+	@mkdir -p $(@D)
+	$(Q)payloads/embed.sh $(@D) $(foreach a,$(ARCHES),$(a)=$(PB)/payloads/$(a)/inspect-sandbox-tools)
+
+# An upgrade of the system's libraries makes new ones.
+$(S)/.stamp: FORCE
+	@CC='$(CC)' engine/static.sh $(S)
+FORCE:
+
+# One clear line instead of a missing header.
+$(B)/gen/.packages: $(if $(STATIC),$(S)/.stamp)
+	@mkdir -p $(@D)
+	@pkg-config --exists $(PKGS) || { \
+		echo "make: libraries are missing ($(PKGS)); '$(SETUP) build' installs them" >&2; exit 1; }
+	@touch $@
+
+-include $(LIB_OBJ:.o=.d) $(B)/obj/cmd/main.d
+
+# ---- the two commands of the README ----
+
+demo:
+	@$(SETUP) demo
+	@$(MAKE) --no-print-directory all
+	@t/demo.sh $(B)/sbinject
+
+check:
+	@$(SETUP) all
+	@t/check.sh
+
+# ---- tests ----
+
+# A test's "/* wrap: malloc calloc */" line becomes --wrap flags.
+wraps = $(addprefix -Wl$(comma)--wrap=,$(shell sed -n 's|^/\* wrap: \(.*\) \*/|\1|p' $(1)))
+comma := ,
+
+$(B)/t/%: t/unit/%.c $(B)/libsbinject.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -MF $@.d $(ALL_LDFLAGS) $(call wraps,$<) -o $@ $< \
+		$(B)/libsbinject.a $(PKG_LIBS) -lcmocka
+
+-include $(UNIT:=.d)
+
+unit: $(UNIT)
+	@t/unit.sh $(UNIT)
+
+FUZZERS := $(filter-out rpc,$(patsubst t/fuzz/fuzz_%.c,%,$(sort $(wildcard t/fuzz/fuzz_*.c))))
+FUZZ_SECONDS ?= 60
+
+fuzz: $(FUZZERS:%=$(B)/fuzz/%)
+	@for f in $(FUZZERS); do echo "fuzzing $$f for $(FUZZ_SECONDS) s"; mkdir -p $(B)/fuzz/corpus/$$f; \
+		$(B)/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -timeout=10 -rss_limit_mb=2048 \
+		$(B)/fuzz/corpus/$$f t/fuzz/corpus/$$f || exit 1; done
+
+# Every input that was ever worth keeping, once: no fuzzing engine needed.
+fuzz-replay: $(FUZZERS:%=$(B)/fuzz/%)
+	@for f in $(FUZZERS); do $(B)/fuzz/$$f -runs=0 -verbosity=0 t/fuzz/corpus/$$f || exit 1; \
+		echo "ok - fuzz corpus $$f ($$(ls t/fuzz/corpus/$$f | wc -l) inputs)"; done
+
+$(B)/fuzz/%: t/fuzz/fuzz_%.c $(B)/gen/embed.S $(LIB_SRC)
+	@mkdir -p $(@D)
+	@echo "  FUZZ $@"
+	$(Q)clang -std=gnu11 -g -O1 -pthread $(CPPFLAGS) -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=all $(PKG_CFLAGS) -o $@ $< $(LIB_SRC) conf/builtin.S \
+		$(B)/gen/embed.S $(PKG_LIBS)
+
+lint:
+	@t/lint.sh
+
+bench: all $(B)/bench/floor
+	@$(SETUP) all
+	@t/bench/bench.sh
+
+$(B)/bench/floor: t/bench/floor.c $(B)/libsbinject.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
+
+cover:
+	@$(MAKE) --no-print-directory B=build-cover CFLAGS="-g -O0 --coverage" LDFLAGS=--coverage unit
+	@gcovr -r . build-cover/obj --exclude t/ 2>/dev/null || echo "install gcovr for the table"
+
+format:
+	clang-format -i $$(git ls-files '*.c' '*.h')
+
+# ---- installation ----
+
+MANPAGES := $(wildcard man/*.[1-8])
+
+install: all
+	install -D -m 755 $(B)/sbinject $(DESTDIR)$(PREFIX)/bin/sbinject
+	@for m in $(MANPAGES); do s=$${m##*.}; \
+		install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man$$s/$${m##*/} || exit 1; done
+	@for s in bash:bash-completion/completions/sbinject zsh:zsh/site-functions/_sbinject \
+		fish:fish/vendor_completions.d/sbinject.fish; do \
+		d=$(DESTDIR)$(PREFIX)/share/$${s#*:}; mkdir -p $$(dirname $$d); \
+		$(B)/sbinject completion $${s%%:*} >$$d || exit 1; done
+	install -D -m 644 conf/builtin.yaml \
+		$(DESTDIR)$(PREFIX)/share/doc/sbinject/sbinject.yaml.example
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/sbinject $(addprefix $(DESTDIR)$(PREFIX)/share/,\
+		bash-completion/completions/sbinject zsh/site-functions/_sbinject \
+		fish/vendor_completions.d/sbinject.fish doc/sbinject/sbinject.yaml.example)
+	@for m in $(MANPAGES); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$${m##*/}; done
+
+dist:
+	@mkdir -p dist
+	git archive --prefix=sbinject-$(RELEASE)/ -o dist/sbinject-$(RELEASE).tar.gz HEAD
+	@echo dist/sbinject-$(RELEASE).tar.gz
+
+clean:
+	rm -rf build build-san build-cover dist
+
+.PHONY: all demo check unit fuzz fuzz-replay lint bench cover format install uninstall dist clean FORCE
+.DELETE_ON_ERROR:

@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Goal: every ordinary error has its documented exit code and one clear line, and changes nothing.
+# images: scratch busybox arm64
+# shellcheck source=t/live/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_sbinject
+
+# fails NAME CODE REGEX COMMAND…
+fails() {
+  local name=$1 code=$2 regex=$3
+  shift 3
+  run "$@"
+  is "$name: exit code" "$rc" "$code"
+  like "$name: message" "$err" "$regex"
+  is "$name: one line" "$(wc -l <<<"$err")" 1
+}
+
+name=$(unique e)
+id=$(ctr_create "$ENGINE" busybox "$name")
+before=$(ctr_diff "$ENGINE" "$id")
+
+fails 'unknown container' 4 "no container 'sbt-none'" "$SBINJECT" sbt-none
+fails 'several, one unknown' 8 "no container 'sbt-none'" "$SBINJECT" "$name" sbt-none
+"$SBINJECT" remove "$name" >/dev/null
+run "$SBINJECT" --json sbt-none
+is 'json: failure is one object' "$(jq -c '[.container,.ok,.code,.exit]' <<<"$out")" '["sbt-none",false,"no-container",4]'
+
+stopped=$(unique s)
+stopped_id=$(ctr_create "$ENGINE" busybox "$stopped")
+ctr_stop "$ENGINE" "$stopped_id"
+fails 'stopped' 4 'is not running \(exited\); start it' "$SBINJECT" "$stopped"
+created=$(unique c)
+ctr_new "$ENGINE" busybox "$created" >/dev/null
+fails 'created' 4 'is not running \(created\); start it' "$SBINJECT" "$created"
+
+if ctr_pause "$ENGINE" "$id" 2>/dev/null; then
+  fails 'paused' 4 'is not running \(paused\); unpause it' "$SBINJECT" "$name"
+  ctr_unpause "$ENGINE" "$id"
+else
+  skip 'paused: exit code' 'this engine cannot pause containers (rootless on cgroup v1)'
+fi
+
+# An id prefix that two containers share: make some until two begin alike.
+ids=() ambiguous=
+for i in $(seq 40); do
+  ids+=("$(ctr_new "$ENGINE" scratch "$(unique "a$i")")")
+  ambiguous=$(printf '%s\n' "${ids[@]}" | cut -c1-1 | sort | uniq -d | head -n 1)
+  [ -z "$ambiguous" ] || break
+done
+fails 'ambiguous id' 4 'ambiguous' "$SBINJECT" "$ambiguous"
+
+cat >"$tmp/no.yaml" <<'Y'
+version: 1
+payloads:
+  tools-amd64: {source: embedded}
+rules:
+  - when: {os: plan9}
+    use: tools-amd64
+Y
+fails 'no rule' 5 'no rule of .*os=linux' "$SBINJECT" -c "$tmp/no.yaml" "$name"
+
+cat >"$tmp/tie.yaml" <<'Y'
+version: 1
+payloads:
+  tools-amd64: {source: embedded}
+rules:
+  - when: {os: linux, engine: [docker, podman]}
+    use: tools-amd64
+  - when: {os: linux, arch: amd64}
+    use: tools-amd64
+Y
+fails 'tie' 5 'tie.yaml:5.*tie.yaml:7|tie.yaml:.*:?7' "$SBINJECT" -c "$tmp/tie.yaml" "$name"
+
+sed 's/when: {os: plan9}/wen: {}/' "$tmp/no.yaml" >"$tmp/bad.yaml"
+fails 'broken rules' 2 'bad.yaml:5:5: ' "$SBINJECT" -c "$tmp/bad.yaml" "$name"
+
+"$SBINJECT" payloads --extract tools-amd64 -o "$tmp/tools"
+cat >"$tmp/pin.yaml" <<Y
+version: 1
+payloads:
+  mine: {source: file, path: tools, sha256: $(printf '%064d' 0)}
+rules:
+  - when: {os: linux}
+    use: mine
+Y
+fails 'digest of a file' 6 'not the pinned one' "$SBINJECT" -c "$tmp/pin.yaml" "$name"
+fails 'required release' 6 'require release=0.0.1' "$SBINJECT" --require release=0.0.1 "$name"
+fails 'required digest' 6 'require sha256=' "$SBINJECT" --require "sha256=$(printf '%064d' 0)" "$name"
+
+# A planted file of the right name and size, as only root inside could leave it: the program checks
+# itself, and the answer is compared.
+sum=$("$SBINJECT" payloads --json | jq -r 'select(.arch == "amd64").sha256')
+ok 'inject before planting' "$SBINJECT" "$name"
+cp "$tmp/tools" "$tmp/planted"
+printf 'X' | dd of="$tmp/planted" bs=1 seek=$(($(stat -c %s "$tmp/tools") - 1)) conv=notrunc 2>/dev/null
+mkdir -p "$tmp/root/.sbinject"
+cp "$tmp/planted" "$tmp/root/.sbinject/$sum"
+tar -C "$tmp/root" --owner=0 --group=0 -cf "$tmp/planted.tar" .sbinject
+api "$ENGINE" PUT "/containers/$id/archive?path=/" -T "$tmp/planted.tar" >/dev/null
+fails 'planted payload' 6 '' "$SBINJECT" "$name"
+"$SBINJECT" remove "$name" >/dev/null 2>&1 || :
+ctr_rm "$ENGINE" "$id"
+
+# A payload that cannot be executed: the emulation that ran the container is gone.
+foreign=$(unique f)
+binfmt_need on
+foreign_id=$(ctr_create "$ENGINE" arm64 "$foreign")
+before=$(ctr_diff "$ENGINE" "$foreign_id")
+exec 6>&-
+binfmt_need off
+fails 'wrong architecture' 5 'architecture' "$SBINJECT" "$foreign"
+is 'wrong architecture: nothing is left' "$(ctr_diff "$ENGINE" "$foreign_id")" "$before"
+"$top/t/engines/binfmt.sh" on aarch64
+
+# The service that is started never answers.
+silent=$(unique v)
+silent_id=$(ctr_create "$ENGINE" scratch "$silent")
+before=$(ctr_diff "$ENGINE" "$silent_id")
+{ "$SBINJECT" rules | sed 's/^start:.*/start: [version]/'; } >"$tmp/silent.yaml"
+grep -q '^start: \[version\]' "$tmp/silent.yaml" || fail 'the built-in rules have a start line'
+fails 'service never answers' 7 '' "$SBINJECT" -c "$tmp/silent.yaml" -t 10 "$silent"
+is 'service never answers: nothing is left' "$(ctr_diff "$ENGINE" "$silent_id")" "$before"
+done_testing

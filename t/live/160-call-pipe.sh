@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Goal: call and pipe speak with the service as documented.
+# images: busybox
+# shellcheck source=t/live/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_sbinject
+
+name=$(unique p)
+ctr_create "$ENGINE" busybox "$name" >/dev/null
+run "$SBINJECT" call "$name" version
+is 'call before injection: exit 7' "$rc" 7
+like 'call before injection: says so' "$err" 'not there'
+run "$SBINJECT" pipe "$name" </dev/null
+is 'pipe before injection: exit 7' "$rc" 7
+ok 'inject' "$SBINJECT" "$name"
+
+run "$SBINJECT" call "$name" no_such_method '{"a":1}'
+is 'an error reply: exit 1' "$rc" 1
+is 'an error reply is printed' "$(jq .error.code <<<"$out")" -32601
+run "$SBINJECT" call "$name" version '[1]'
+is 'PARAMS must be an object' "$rc" 2
+printf '{"jsonrpc": "2.0",\n "method": "version",\r\n "id": 123456789012345678901234567890}' >"$tmp/request"
+run bash -c '"$SBINJECT" call "$1" <"$2"' - "$name" "$tmp/request"
+like 'a whole request on stdin, odd id' "$out" '"id": ?123456789012345678901234567890'
+echo '{"jsonrpc":"2.0","method":"version"}' >"$tmp/request"
+run bash -c '"$SBINJECT" call "$1" <"$2"' - "$name" "$tmp/request"
+is 'a notification: exit 0' "$rc" 0
+is 'a notification: no reply' "$out" ''
+echo 'rubbish' >"$tmp/request"
+run bash -c '"$SBINJECT" call "$1" <"$2"' - "$name" "$tmp/request"
+is 'rubbish: exit 1' "$rc" 1
+
+for i in $(seq 1000); do printf '{"jsonrpc":"2.0","method":"remote_version","id":%d}\n' "$i"; done >"$tmp/many"
+run bash -c '"$SBINJECT" pipe "$1" <"$2"' - "$name" "$tmp/many"
+is 'pipe: exit 0 at the end of input' "$rc" 0
+is 'pipe: a reply for each of 1000' "$(jq .id <<<"$out" | sort -n | uniq | wc -l)" 1000
+run bash -c '"$SBINJECT" pipe "$1" </dev/null' - "$name"
+is 'pipe: empty input' "$rc $out" '0 '
+coproc CH { "$SBINJECT" pipe "$name"; }
+pid=$CH_PID
+for i in 1 2 3; do
+  printf '{"jsonrpc":"2.0","method":"version","id":%d}\n' "$i" >&"${CH[1]}"
+  IFS= read -r -t 10 line <&"${CH[0]}" || line=
+  is "pipe: reply $i while it is open" "$(jq .id <<<"$line")" "$i"
+done
+eval "exec ${CH[1]}>&-"
+wait "$pid" && code=0 || code=$?
+is 'pipe: ends when its input ends' "$code" 0
+done_testing

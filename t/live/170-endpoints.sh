@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Goal: the engine is found as the settings say, over TLS too, and -v tells which and why.
+# engines: docker20-tls
+# images: scratch
+# shellcheck source=t/live/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_sbinject
+
+name=$(unique t)
+id=$(ctr_create "$ENGINE" scratch "$name")
+before=$(ctr_diff "$ENGINE" "$id")
+certs=$("$top/t/engines/engine.sh" tls-dir "$ENGINE")
+tcp=$("$top/t/engines/engine.sh" tls-host "$ENGINE")
+socket=$DOCKER_HOST
+unset DOCKER_HOST
+
+DOCKER_HOST=$socket run "$SBINJECT" -v probe "$name"
+like '-v names endpoint and setting' "$err" "at $socket \(from DOCKER_HOST\)"
+DOCKER_HOST=unix:///nowhere run "$SBINJECT" -v -H "$socket" probe "$name"
+like '--host wins' "$err" "\(from --host\)"
+
+export DOCKER_HOST=$tcp DOCKER_TLS_VERIFY=1 DOCKER_CERT_PATH=$certs
+ok 'TLS: inject' "$SBINJECT" "$name"
+ok 'TLS: status' "$SBINJECT" status "$name"
+ok 'TLS: call' "$SBINJECT" call "$name" remote_version
+ok 'TLS: remove' "$SBINJECT" remove "$name"
+is 'TLS: nothing is left' "$(ctr_diff "$ENGINE" "$id")" "$before"
+DOCKER_CERT_PATH=$tmp run "$SBINJECT" status "$name"
+is 'TLS without ca.pem' "$rc" 2
+mkdir "$tmp/certs"
+cp "$certs/ca.pem" "$tmp/certs/"
+DOCKER_CERT_PATH=$tmp/certs run "$SBINJECT" status "$name"
+is 'TLS without a client certificate' "$rc" 3
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -keyout "$tmp/certs/key.pem" -out "$tmp/certs/ca.pem" \
+  -subj /CN=other >/dev/null 2>&1
+DOCKER_CERT_PATH=$tmp/certs run "$SBINJECT" status "$name"
+is 'TLS with a foreign authority' "$rc" 3
+like 'TLS with a foreign authority: said' "$err" 'certificate'
+unset DOCKER_TLS_VERIFY DOCKER_CERT_PATH
+run "$SBINJECT" status "$name"
+is 'plain HTTP to a TLS port' "$rc" 3
+unset DOCKER_HOST
+
+# A docker context on disk, as the docker command stores it.
+export DOCKER_CONFIG=$tmp/docker
+hash=$(printf 'lab' | sha256sum | cut -d' ' -f1)
+mkdir -p "$DOCKER_CONFIG/contexts/meta/$hash" "$DOCKER_CONFIG/contexts/tls/$hash/docker"
+jq -n --arg host "$tcp" '{Name: "lab", Metadata: {}, Endpoints: {docker: {Host: $host, SkipTLSVerify: false}}}' \
+  >"$DOCKER_CONFIG/contexts/meta/$hash/meta.json"
+cp "$certs"/{ca,cert,key}.pem "$DOCKER_CONFIG/contexts/tls/$hash/docker/"
+DOCKER_CONTEXT=lab run "$SBINJECT" -v probe "$name"
+is 'context with TLS by DOCKER_CONTEXT' "$rc" 0
+like 'context: said' "$err" 'from DOCKER_CONTEXT'
+echo '{"currentContext":"lab"}' >"$DOCKER_CONFIG/config.json"
+ok 'context with TLS by config.json' "$SBINJECT" probe "$name"
+DOCKER_CONTEXT=missing run "$SBINJECT" probe "$name"
+is 'a missing context is an error' "$rc" 2
+CONTAINER_HOST=$socket run "$SBINJECT" -v probe "$name"
+like 'the context beats CONTAINER_HOST' "$err" 'from the current context'
+rm "$DOCKER_CONFIG/config.json"
+CONTAINER_HOST=$socket run "$SBINJECT" -v probe "$name"
+like 'CONTAINER_HOST' "$err" 'from CONTAINER_HOST'
+done_testing

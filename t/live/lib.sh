@@ -1,0 +1,257 @@
+# shellcheck shell=bash disable=SC2034	# variables for the tests
+# SPDX-License-Identifier: MIT
+# lib.sh: what every live test (t/live/NNN-*.sh) sources: test points in TAP,
+# captured commands, and containers made over the engine's REST API by curl, so
+# that nothing depends on the program under test.  A test may say, in comments
+# at its top, "# engines: NAME...", "# images: NAME..." and "# timeout: SECONDS".
+#
+# Given by run.sh: ENGINE.  Given here: DOCKER_HOST, SBINJECT, tmp (a directory
+# removed at the end), top (the repository).
+set -eu -o pipefail
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+# shellcheck source=t/engines/paths.sh
+. "$top/t/engines/paths.sh"
+
+: "${ENGINE:=docker20}" "${SBINJECT:=$top/build/sbinject}"
+DOCKER_HOST=unix://$(engine_socket "$ENGINE")
+export ENGINE DOCKER_HOST SBINJECT
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/sbt-XXXXXX")
+out='' err='' rc=0
+points=0 failures=0
+
+# --- test points ------------------------------------------------------------
+
+diag() {
+	local line
+	while IFS= read -r line; do printf '#   %s\n' "$line"; done <<<"$*"
+}
+
+point() {	# point ok|not-ok NAME [DIRECTIVE]
+	points=$((points + 1))
+	[ "$1" = ok ] || failures=$((failures + 1))
+	printf '%s %d - %s%s\n' "${1/-/ }" "$points" "$2" "${3:+ # $3}"
+}
+
+pass() { point ok "$1"; }
+fail() { point not-ok "$1"; shift; [ $# -eq 0 ] || diag "$@"; }
+skip() { point ok "$1" "SKIP $2"; }
+
+# skip_all WHY: the whole file does not apply here.
+skip_all() {
+	printf '1..0 # SKIP %s\n' "$1"
+	exit 0
+}
+
+# ok NAME COMMAND...: passes when the command succeeds.
+ok() {
+	local name=$1
+	shift
+	run "$@"
+	if [ "$rc" -eq 0 ]; then
+		pass "$name"
+	else
+		fail "$name" "exit $rc: $*"$'\n'"$out"$'\n'"$err"
+	fi
+}
+
+is() {	# is NAME GOT EXPECTED
+	if [ "$2" = "$3" ]; then
+		pass "$1"
+	else
+		fail "$1" "got:      $2"$'\n'"expected: $3"
+	fi
+}
+
+like() {	# like NAME GOT EXTENDED-REGEX
+	if [[ $2 =~ $3 ]]; then
+		pass "$1"
+	else
+		fail "$1" "got:        $2"$'\n'"should fit: $3"
+	fi
+}
+
+unlike() {	# unlike NAME GOT EXTENDED-REGEX
+	if [[ $2 =~ $3 ]]; then
+		fail "$1" "got:            $2"$'\n'"should not fit: $3"
+	else
+		pass "$1"
+	fi
+}
+
+done_testing() {
+	printf '1..%d\n' "$points"
+	[ "$failures" -eq 0 ] || exit 1
+	exit 0
+}
+
+# need_sbinject: for every test of the program itself.
+need_sbinject() {
+	[ -x "$SBINJECT" ] || { fail "the program is built" "$SBINJECT"; done_testing; }
+}
+
+# run COMMAND...: never fails; sets $out, $err (without trailing newlines), $rc.
+run() {
+	rc=0
+	"$@" >"$tmp/run.out" 2>"$tmp/run.err" || rc=$?
+	out=$(tr -d '\0' <"$tmp/run.out")
+	err=$(tr -d '\0' <"$tmp/run.err")
+}
+
+# --- engine and containers --------------------------------------------------
+
+# api ENGINE METHOD PATH [CURL-ARGUMENT...]: body on stdout; a status of 400 or
+# more fails and says what the engine answered.
+api() {
+	local code body
+	body=$tmp/api.$BASHPID
+	code=$(curl -sS -m "${api_timeout:-60}" --unix-socket "$(engine_socket "$1")" \
+		-o "$body" -w '%{http_code}' -X "$2" "${@:4}" "http://d$3") || return 1
+	if [ "$code" -ge 400 ]; then
+		printf '%s %s: %s %s\n' "$2" "$3" "$code" "$(cat "$body")" >&2
+		rm -f "$body"
+		return 1
+	fi
+	[ ! -f "$body" ] || cat "$body"
+	rm -f "$body"
+}
+
+post_json() {	# post_json ENGINE PATH JSON
+	api "$1" POST "$2" -H 'Content-Type: application/json' -d "$3"
+}
+
+# unique NAME: a container name no other run uses.
+unique() { printf 'sbt-%s-%s\n' "$$" "$1"; }
+
+# ctr_new ENGINE IMAGE NAME [HOSTCONFIG-JSON] [CONFIG-JSON]: create only.
+ctr_new() {
+	local json id
+	json=$(jq -n -c --arg image "sbinject-test/$2:1" --argjson host "${4:-{\}}" \
+		--argjson config "${5:-{\}}" \
+		'{Image: $image, HostConfig: ({NetworkMode: "none"} * $host)} * $config')
+	id=$(post_json "$1" "/containers/create?name=$3" "$json" | jq -r .Id)
+	printf '%s %s\n' "$1" "$id" >>"$tmp/containers"
+	printf '%s\n' "$id"
+}
+
+# ctr_create: the same, and start it; prints the id.  Removed when the test ends.
+ctr_create() {
+	local id
+	id=$(ctr_new "$@")
+	ctr_start "$1" "$id"
+	printf '%s\n' "$id"
+}
+
+ctr_start() { api "$1" POST "/containers/$2/start" >/dev/null; }
+ctr_stop() { api "$1" POST "/containers/$2/stop?t=5" >/dev/null; }
+ctr_restart() { api "$1" POST "/containers/$2/restart?t=5" >/dev/null; }
+ctr_pause() { api "$1" POST "/containers/$2/pause" >/dev/null; }
+ctr_unpause() { api "$1" POST "/containers/$2/unpause" >/dev/null; }
+ctr_rm() { api "$1" DELETE "/containers/$2?force=1&v=1" >/dev/null; }
+ctr_inspect() { api "$1" GET "/containers/$2/json"; }
+
+# ctr_diff ENGINE ID: what changed in its file system, sorted "KIND PATH" lines
+# (kinds C, A, D).
+ctr_diff() {
+	api "$1" GET "/containers/$2/changes" |
+		jq -r '(. // [])[] | "\(["C", "A", "D"][.Kind]) \(.Path)"' | LC_ALL=C sort
+}
+
+# ctr_exec ENGINE ID COMMAND...: run it inside with the engine's own exec;
+# stdout, stderr and exit status are the command's.  $exec_opts (JSON) is merged
+# into the request.
+ctr_exec() {
+	local engine=$1 id=$2 exec
+	shift 2
+	exec=$(post_json "$engine" "/containers/$id/exec" \
+		"$(jq -n -c --argjson opts "${exec_opts:-{\}}" \
+			'{AttachStdout: true, AttachStderr: true, Cmd: $ARGS.positional} * $opts' \
+			--args -- "$@")" | jq -r .Id)
+	post_json "$engine" "/exec/$exec/start" '{"Detach":false,"Tty":false}' |
+		exec_frames
+	return "$(api "$engine" GET "/exec/$exec/json" | jq -r .ExitCode)"
+}
+
+# exec_frames: split the engine's multiplexed stream into stdout and stderr.
+exec_frames() {
+	python3 -c '
+import struct, sys
+read = sys.stdin.buffer.read
+while len(head := read(8)) == 8:
+    kind, size = struct.unpack(">BxxxI", head)
+    to = sys.stderr if kind == 2 else sys.stdout
+    to.buffer.write(read(size))
+    to.buffer.flush()
+'
+}
+
+# --- binfmt -----------------------------------------------------------------
+
+# binfmt_need on|off [ARCH]: hold the handler of a foreign architecture in that
+# state until the test ends; tests of other engines wait rather than clash.
+binfmt_need() {
+	local mode=-s
+	[ "$1" = on ] || mode=-x
+	mkdir -p "$SBINJECT_ENGINES/.lock"
+	exec 6>"$SBINJECT_ENGINES/.lock/binfmt"
+	flock $mode 6
+	[ "$1" = on ] || binfmt_restore=${2:-aarch64}
+	"$top/t/engines/binfmt.sh" "$1" "${2:-aarch64}"
+}
+
+# --- fault proxy ------------------------------------------------------------
+
+# proxy_start [SPEC...]: a proxy.py before $ENGINE with these faults, replacing
+# the one before.  Sets $proxy_host (for DOCKER_HOST), $proxy_socket, $proxy_log.
+proxy_start() {
+	local args=() spec
+	proxy_stop
+	proxy_socket=$tmp/proxy.sock
+	proxy_host=unix://$proxy_socket
+	proxy_log=$tmp/proxy.log
+	rm -f "$proxy_socket"
+	: >"$proxy_log"
+	for spec in "$@"; do args+=(--fault "$spec"); done
+	python3 "$top/t/live/proxy.py" --listen "$proxy_socket" --log "$proxy_log" \
+		--to "$(engine_socket "$ENGINE")" "${args[@]}" 6>&- </dev/null &
+	proxy_pid=$!
+	until [ -S "$proxy_socket" ]; do
+		kill -0 "$proxy_pid" 2>/dev/null || return 1
+		sleep 0.02
+	done
+}
+
+proxy_stop() {
+	[ -n "${proxy_pid:-}" ] || return 0
+	kill "$proxy_pid" 2>/dev/null || :
+	wait "$proxy_pid" 2>/dev/null || :
+	proxy_pid=
+}
+
+# proxy_requests [REGEX]: how many requests ("METHOD TARGET") fitted.
+proxy_requests() {
+	sed -n 's/^c[0-9]* //p' "$proxy_log" | grep -cE "${1:-}" || :
+}
+
+# proxy_faults: how many faults were applied.
+proxy_faults() { grep -c '^! ' "$proxy_log" || :; }
+
+# --- cleaning up ------------------------------------------------------------
+
+cleanup() {
+	local status=$? engine id
+	trap '' INT TERM HUP
+	set +e
+	[ -z "${binfmt_restore:-}" ] || "$top/t/engines/binfmt.sh" on "$binfmt_restore"
+	if [ -f "$tmp/containers" ]; then
+		while read -r engine id; do
+			ctr_rm "$engine" "$id" 2>/dev/null
+		done <"$tmp/containers"
+	fi
+	proxy_stop
+	! declare -F at_exit >/dev/null || at_exit
+	rm -rf "$tmp"
+	exit "$status"
+}
+trap cleanup EXIT
+trap 'exit 129' INT TERM HUP

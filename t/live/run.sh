@@ -1,0 +1,213 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# run.sh: the live test suite: every t/live/NNN-*.sh against every engine.
+# Starts private engines, loads the images the tests name, runs two engines'
+# suites at a time, stops the engines it started.  usage() lists the options.
+set -eu -o pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=t/engines/paths.sh
+. "$here/../engines/paths.sh"
+engine_sh=$here/../engines/engine.sh
+image_sh=$here/../images/image.sh
+binfmt_sh=$here/../engines/binfmt.sh
+
+engines="docker20 podman43 podman43-rootless docker28 podman58"
+only=
+keep=
+jobs=2
+
+say() { printf '%s\n' "$*"; }
+die() { printf 'live: %s\n' "$*" >&2; exit 1; }
+now() { date +%s%3N; }
+
+usage() {
+	cat <<-END
+	usage: run.sh [--engines "NAME..."] [--only PATTERN] [--keep] [--jobs N]
+	  --engines  default: $engines
+	  --only     test files whose name fits the shell pattern (or contains it)
+	  --keep     leave the engines running
+	  --jobs     engines tested at the same time, default $jobs
+	END
+}
+
+options() {
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--engines | --only | --jobs)
+			[ $# -ge 2 ] || { usage >&2; exit 2; }
+			printf -v "${1#--}" '%s' "${2//,/ }"
+			shift
+			;;
+		--keep) keep=1 ;;
+		-h | --help) usage; exit 0 ;;
+		*) usage >&2; exit 2 ;;
+		esac
+		shift
+	done
+}
+
+# declared FILE KEY: what the test's header says after "# KEY:".
+declared() { sed -n "2,20s/^# $2: *//p" "$1" | head -n 1; }
+
+# tests_for ENGINE
+tests_for() {
+	local file want
+	for file in "$here"/[0-9][0-9][0-9]-*.sh; do
+		# shellcheck disable=SC2053
+		[ -z "$only" ] || [[ ${file##*/} == $only || ${file##*/} == *"$only"* ]] || continue
+		want=$(declared "$file" engines)
+		[ -z "$want" ] || [[ " $want " == *" $1 "* ]] || continue
+		printf '%s\n' "$file"
+	done
+}
+
+images_for() {
+	local file
+	tests_for "$1" | while read -r file; do declared "$file" images; done |
+		tr -s ' ' '\n' | sort -u
+}
+
+# --- one test file ----------------------------------------------------------
+
+# count FILE REGEX
+count() { grep -cE "$2" "$1" || :; }
+
+# run_test ENGINE FILE: buffer its output, print one line and what failed.
+run_test() {
+	local engine=$1 name=${2##*/} log=$results/$1.${2##*/} status=0 began
+	local limit passed failed skipped note=
+	limit=$(declared "$2" timeout)
+	began=$(now)
+	ENGINE=$engine timeout -k 20 "${limit:-300}" bash "$2" >"$log" 2>&1 </dev/null 9>&- &
+	child=$!
+	wait "$child" || status=$?
+	skipped=$(count "$log" '^(ok [0-9].*|1\.\.0) # SKIP')
+	passed=$(($(count "$log" '^ok [0-9]') - $(count "$log" '^ok [0-9].* # SKIP')))
+	failed=$(count "$log" '^not ok [0-9]')
+	if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
+		note="timed out after ${limit:-300} s"
+	elif ! grep -qE '^1\.\.[0-9]+' "$log"; then
+		note="ended early with status $status"
+	fi
+	[ -z "$note" ] || failed=$((failed + 1))
+	printf '%s %s %s %s %s\n' "$engine" "$name" "$passed" "$failed" "$skipped" \
+		>>"$results/counts"
+	sed -nE "s/^(ok [0-9]+ - |1\.\.0)(.*) # SKIP (.*)/\3\t$engine $name\2/p" "$log" \
+		>>"$results/skips"
+	report_test
+}
+
+report_test() {
+	{
+		printf '%-18s %-26s %3d passed, %d failed, %d skipped  %5d ms\n' "$engine" \
+			"$name" "$passed" "$failed" "$skipped" "$(($(now) - began))"
+		if [ "$failed" -gt 0 ]; then
+			[ -z "$note" ] || printf '  %s\n' "$note"
+			awk '/^not ok/ { on = 1 } /^ok/ { on = 0 } on' "$log" | sed 's/^/  /'
+			[ -z "$note" ] || tail -n 5 "$log" | sed 's/^/  /'
+		fi
+	} >"$log.report"
+	cat "$log.report"
+}
+
+# --- one engine -------------------------------------------------------------
+
+engine_failed() {
+	say "$1: $2"
+	printf '%s (engine) 0 1 0\n' "$1" >>"$results/counts"
+}
+
+# release ENGINE: stop it, unless it ran before us or is to be kept.
+release() {
+	[ -n "$keep" ] || [ -e "$results/ran-before.$1" ] || "$engine_sh" stop "$1"
+}
+
+run_engine() {
+	local engine=$1 file images child=
+	trap '[ -z "$child" ] || { kill "$child"; wait "$child"; }; exit 1' TERM
+	! "$engine_sh" status "$engine" 2>/dev/null || touch "$results/ran-before.$engine"
+	"$engine_sh" start "$engine" </dev/null || {
+		engine_failed "$engine" "cannot be started"
+		return
+	}
+	mapfile -t images < <(images_for "$engine")
+	if [ ${#images[@]} -gt 0 ]; then
+		"$image_sh" load "$engine" "${images[@]}" </dev/null || {
+			engine_failed "$engine" "cannot load its images"
+			return
+		}
+	fi
+	for file in $(tests_for "$engine"); do
+		run_test "$engine" "$file"
+	done
+	release "$engine"
+}
+
+# --- the whole --------------------------------------------------------------
+
+lock() {
+	mkdir -p "$SBINJECT_ENGINES/.lock"
+	exec 9>"$SBINJECT_ENGINES/.lock/run"
+	flock -n 9 || die "another test run is using '$SBINJECT_ENGINES'"
+	export SBINJECT_RUN_LOCKED=1
+}
+
+build_images() {
+	local engine images
+	mapfile -t images < <(for engine in $engines; do images_for "$engine"; done | sort -u)
+	[ ${#images[@]} -gt 0 ] || return 0
+	"$image_sh" build "${images[@]}" 9>&-
+	[[ " ${images[*]} " != *" arm64 "* ]] || [ "$("$binfmt_sh" status aarch64)" = on ] || {
+		binfmt=1
+		"$binfmt_sh" on aarch64
+	}
+}
+
+finish() {
+	local status=$? engine
+	trap '' INT TERM HUP EXIT
+	jobs -p | xargs -r kill 2>/dev/null || :
+	wait
+	for engine in $engines; do
+		release "$engine" || status=1
+	done
+	[ -n "$keep" ] || [ -z "${binfmt:-}" ] || "$binfmt_sh" remove aarch64
+	rm -rf "$results"
+	exit "$status"
+}
+
+summary() {
+	local engine
+	for engine in $engines; do
+		awk -v e="$engine" '$1 == e { p += $3; f += $4; s += $5 } END {
+			printf "%-18s %d passed, %d failed, %d skipped\n", e, p, f, s }' \
+			"$results/counts"
+	done
+	sort "$results/skips" | awk -F '\t' '
+		{ n[$1]++; where[$1] = where[$1] "\n    " $2 }
+		END { for (w in n) printf "skipped %d: %s%s\n", n[w], w, where[w] }'
+	awk '{ p += $3; f += $4; s += $5 } END {
+		printf "live: %d passed, %d failed, %d skipped\n", p, f, s
+		exit f > 0 || p == 0 }' "$results/counts"
+}
+
+main() {
+	local engine
+	options "$@"
+	[ "$(id -u)" -eq 0 ] || die "needs root to run private engines"
+	lock
+	results=$(mktemp -d "${TMPDIR:-/tmp}/sbt-results-XXXXXX")
+	touch "$results/counts" "$results/skips"
+	trap finish EXIT
+	trap 'exit 130' INT TERM HUP
+	build_images
+	for engine in $engines; do
+		while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || :; done
+		run_engine "$engine" &
+	done
+	wait
+	summary
+}
+
+main "$@"

@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Goal: exec obeys the text rules: one JSON line out, ids echoed raw, error classes, exit codes.
+. "$(dirname "$(realpath "$0")")/lib.sh"
+world w tmp proc
+e() { printf '%s' "$1" | in_world exec 2>"$W/err"; }
+bad='"code": -32600, "message": "Invalid request", "data": "The request failed schema validation"}, "id": null}'
+
+like "$(e '{"jsonrpc":"2.0","method":"version","id":1}')" '{"jsonrpc": "2.0", "result": "[0-9]*.[0-9]*.[0-9]*", "id": 1}' 'version in process'
+ls "$R/tmp" | grep -q . ; is $? 1 'an in-process call leaves no server behind'
+is "$(e '  {"jsonrpc":"2.0","method":"version","id":9}
+ ' | wc -l)" 1 'surrounding blanks are fine, one line comes out'
+is "$(e '{"jsonrpc":"2.0","method":"nope","id":7}')" '{"jsonrpc": "2.0", "error": {"code": -32601, "message": "Method not found", "data": "nope"}, "id": 7}' 'unknown method goes through the server'
+is "$(servers)" 1 'which thereby was started'
+for id in 0 -1 1.50 1e400 -0 123456789012345678901234567890 '"x"' '"a\u00E9\uD83D\uDE00\u0000"'; do
+	is "$(e '{"jsonrpc":"2.0","method":"version","id":'"$id"'}' | sed 's/.*"id": //')" "$id}" "id $id is echoed in process"
+	is "$(e '{"jsonrpc":"2.0","method":"nope","id":'"$id"'}' | sed 's/.*"id": //')" "$id}" "id $id is echoed by the server"
+done
+is "$(e '{"jsonrpc":"2.0","method":"version","id":null}' | sed 's/.*"id": //')" 'null}' 'id null is answered'
+is "$(e '{"jsonrpc":"2.0","method":"version"}' | od -An -c | tr -d ' ')" '\n' 'a notification is a lone newline'
+is "$(e '{"jsonrpc":"2.0","method":"nope"}' | od -An -c | tr -d ' ')" '\n' 'so is an unknown one'
+is "$(e '{"jsonrpc":"2.0","method":"version","id":1,"id":2}' | sed 's/.*"id": //')" '2}' 'the last of two ids wins'
+for m in version remote_version; do
+	like "$(e '{"jsonrpc":"2.0","method":"'$m'","id":1,"x":1}')" "*$bad" "$m: an unknown member is -32600, id null"
+	like "$(e '{"jsonrpc":"2.0","method":"'$m'","id":1,"params":null}')" "*$bad" "$m: null params are -32600"
+	like "$(e '{"jsonrpc":"2.0","method":"'$m'","id":true}')" "*$bad" "$m: a boolean id is -32600"
+	like "$(e '{"jsonrpc":"2.0","method":"'$m'","id":[]}')" "*$bad" "$m: an array id is -32600"
+	like "$(e '{"jsonrpc":"2.0","method":"'$m'","id":1,"params":[1]}')" '*-32602, "message": "Invalid params"*"id": 1}' "$m: positional params are -32602"
+	like "$(e '{"jsonrpc":"2.0","method":"'$m'","id":1,"params":{"x":1}}')" '*"result":*' "$m: extra named params are ignored"
+done
+is "$(e '{"jsonrpc":"2.0","method":"sandbox_tools_shutdown","id":1,"params":{"x":1}}')" '{"jsonrpc": "2.0", "error": {"code": -32602, "message": "Invalid params", "data": "got an unexpected keyword argument '"'x'"'"}, "id": 1}' 'sandbox_tools_shutdown takes no params'
+for text in '' 'junk' '[]' '"x"' '{"jsonrpc":"2.0","method":"version","id":1' '{"jsonrpc":"1.0","method":"version","id":1}' \
+	'{"method":"version","id":1}' '{"jsonrpc":"2.0","method":5,"id":1}' '{"jsonrpc":"2.0","method":"version","params":5}' \
+	"$(printf '\357\273\277{"jsonrpc":"2.0","method":"version","id":1}')" '[{"jsonrpc":"2.0","method":"version","id":1}]' \
+	'{"jsonrpc":"2.0","method":"version","id":01}' '{"jsonrpc":"2.0","method":"version","id":1}x' '{"jsonrpc":"2.0","method":"\ud800","id":1}'; do
+	out=$(e "$text"); is "$?:$out" '1:' "exit 1, nothing on stdout: $text"
+	like "$(cat "$W/err")" 'error: *' '… and a line on stderr'
+done
+out=$(e '{"jsonrpc":"2.0","method":"version","id":1,"params":{"_run_as_user":5}}'); is "$?:$out" '1:' '_run_as_user must be a string'
+like "$(cat "$W/err")" '*_run_as_user must be a string, got int*' '… and says so'
+like "$(e '{"jsonrpc":"2.0","method":"version","id":1,"params":{"_run_as_user":null}}')" '*"result"*' '_run_as_user null is no switch'
+like "$(in_world exec "$(request version 5)" </dev/null)" '*"id": 5}' 'the request may be an argument'
+like "$(request version 6 | in_world exec '')" '*"id": 6}' 'an empty argument means stdin'
+in_world exec a b 2>"$W/err" >"$W/out"; is "$?" 2 'two arguments are a usage error'
+is "$(cat "$W/out")" '' '… told on stderr only'
+in_world 2>/dev/null; is $? 2 'no command: 2'
+in_world nonsense 2>"$W/err"; is $? 2 'unknown command: 2'
+like "$(cat "$W/err")" '*usage:*error:*' '… with usage and message'
+for c in '' exec pipe start-server stop-server server healthcheck version install uninstall status; do
+	out=$(in_world $c --help); is "$?:$(echo "$out" | head -n1 | cut -c1-6)" '0:usage:' "$c --help"
+done
+like "$(in_world version)" '[0-9]*.[0-9]*.[0-9]*' 'version'
+big=$(head -c 3000000 /dev/zero | tr '\0' x)
+like "$(printf '{"jsonrpc":"2.0","method":"remote_version","id":1,"params":{"x":"%s"}}' "$big" | in_world exec)" '*"result": "Server: /t ('* 'a request of 3 MB passes the server'
+(printf '{"jsonrpc":"2.0","method":"remote_version","id":1,"params":{"x":"'; head -c 68000000 /dev/zero | tr '\0' x; printf '"}}') | in_world exec >"$W/out" 2>"$W/err"
+is "$?:$(cat "$W/out")" '1:' 'one of 68 MB is refused'
+is "$(in_world healthcheck | sed 's/([0-9]*)/(N)/;s/"[0-9.]*", "id": 666/"V", "id": 666/')" '{"jsonrpc": "2.0", "result": "V", "id": 666}
+{"jsonrpc": "2.0", "result": "Server: /t (N)", "id": 667}' 'healthcheck prints its two lines'
+done_testing

@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Goal: one server, properly detached, started and stopped by anyone at any time, killed without harm.
+. "$(dirname "$(realpath "$0")")/lib.sh"
+world w tmp proc
+D=$R/tmp/sandbox-tools
+mode() { stat -c %a "$1"; }
+
+in_world start-server >/dev/null; is $? 0 'start-server'
+is "$(mode "$D"):$(mode "$D/sandbox-tools.sock")" '700:666' 'directory 0700 and socket 0666 for root'
+pid=$(server_pid)
+is "$(jq .pid "$D/server.pid")" "$pid" 'the pid file names the server'
+is "$(awk '{print $5 == $1, $6 == $1, $4}' "/proc/$pid/stat")" '0 0 1' 'the server is no leader, and an orphan'
+is "$(ls "/proc/$pid/fd" | wc -l)" "$(ls -l "/proc/$pid/fd" | grep -cE 'null|pipe:|server-std|socket:|anon_inode|server.lock|/sandbox-tools$|/t$')" 'it holds no descriptor but its own'
+is "$(tr '\0' '\n' <"/proc/$pid/environ" | grep -c .)" 2 'its first environment is the caller'"'"'s and ours'
+is "$(umask 022; stat -c %a "$D/server.pid")" 600 'its files are private'
+exec 9<"$D/server.pid"; in_world start-server >/dev/null; exec 9<&-
+is "$(server_pid)" "$pid" 'a second start finds it'
+
+in_world stop-server; is $? 0 'stop-server'
+is "$(servers)" 0 'nothing runs'
+is "$(jq -c . "$D/shutdown-status.json")" '{"errors":[]}' 'a clean status'
+[ ! -e "$D/sandbox-tools.sock" ] && [ ! -e "$D/server.pid" ]; ok $? 'no socket and no pid file are left'
+in_world stop-server; is $? 0 'stop-server again'
+[ ! -e "$D/shutdown-status.json" ]; ok $? 'which removes the status'
+rm -rf "$D"; in_world stop-server; is "$?:$(ls "$R/tmp")" '0:' 'stop-server makes nothing'
+
+for i in 1 2 3; do
+	jobs=
+	for n in $(seq 10); do
+		(in_world start-server >"$W/s.$n") & jobs="$jobs $!"
+		(call remote_version >"$W/e.$n") & jobs="$jobs $!"
+	done
+	bad=0
+	for j in $jobs; do wait "$j" || bad=1; done
+	is "$bad:$(cat "$W"/s.* "$W"/e.* | grep -o '([0-9]*)' | sort | uniq -c | awk '{print $1}')" '0:20' "20 at once: one server (round $i)"
+	is "$(servers)" 1 '… and no other process'
+	if [ $i = 2 ]; then kill -9 "$(server_pid)"; else in_world stop-server; fi
+done
+
+old=$(call remote_version); pid=$(server_pid)
+kill -9 "$pid"
+new=$(call remote_version)
+[ "$old" != "$new" ] && like "$new" '*Server: /t*' 'a killed server is replaced at the next call'
+pid=$(server_pid); kill -STOP "$pid"; 
+start=$(date +%s)
+like "$(call remote_version)" '*Server: /t*' 'a hanging server is replaced'
+[ $(($(date +%s) - start)) -lt 17 ]; ok $? '… in time'
+kill -0 "$pid" 2>/dev/null; is $? 1 '… and gone'
+pid=$(server_pid)
+rm "$D/sandbox-tools.sock"
+wait_for test -S "$D/sandbox-tools.sock"; ok $? 'a removed socket comes back'
+is "$(server_pid)" "$pid" '… from the same server'
+rm "$D/sandbox-tools.sock"
+is "$(server_pid)" "$pid" '… and a call right after the removal finds it'
+touch "$D/other"; mv "$D/other" "$D/sandbox-tools.sock"
+gone() { ! kill -0 "$pid" 2>/dev/null; }
+wait_for gone; ok $? 'a server whose socket was replaced exits'
+rm "$D/sandbox-tools.sock"
+pid=$(server_pid); mv "$D" "$W/moved"
+wait_for gone; ok $? 'so does one whose directory was moved'
+rm -rf "$W/moved"
+pid=$(server_pid); rm -rf "$D"
+wait_for gone; ok $? '… or removed'
+is "$(servers)" 0 'nothing runs'
+
+echo '{"pid": 1, "created_at": 1.5}' >"$W/pid"; mkdir -m 700 "$D"; cp "$W/pid" "$D/server.pid"
+like "$(call remote_version)" '*Server*' 'a stale pid file that names a live process does not matter'
+kill -9 "$(server_pid)"; printf 'garbage' >"$D/server.pid"; printf 'x' >"$D/shutdown-status.json"
+like "$(call remote_version)" '*Server*' 'nor does garbage'
+in_world stop-server; is $? 0 'stop'
+
+head -c 3000000 /dev/zero >"$D/server-stderr.log"
+in_world start-server >/dev/null; is "$(stat -c %s "$D/server-stderr.log")" 0 'an overlong log is emptied'
+kill -TERM "$(server_pid)"; wait_for test -e "$D/shutdown-status.json"; ok $? 'SIGTERM ends it cleanly'
+mkdir -p "$R/deep/dir"; TOOL_ENV='INSPECT_SANDBOX_TOOLS_DIR=/deep/dir/a//./b/../c'
+in_world start-server >/dev/null; ok $? 'INSPECT_SANDBOX_TOOLS_DIR with missing parents'
+is "$(find "$R/deep" -name '*.sock')" "$R/deep/dir/a/c/sandbox-tools.sock" '… is used'
+in_world stop-server; ok $? '… and stopped'
+long=/deep/$(printf 'x%.0s' $(seq 60))/$(printf 'y%.0s' $(seq 60)); TOOL_ENV="INSPECT_SANDBOX_TOOLS_DIR=$long"
+in_world start-server >/dev/null; ok $? 'a directory too long for a socket address'
+want=$(printf %s "$long" | sha256sum | cut -c1-16)
+is "$(cd "$R" && find tmp -name '*.sock')" "tmp/inspect-sandbox-tools-0/$want.sock" '… has its socket in /tmp'
+is "$(mode "$R/tmp/inspect-sandbox-tools-0")" 700 '… in a private directory'
+in_world stop-server; ok $? '… and stops'
+TOOL_ENV=
+done_testing

@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Goal: install places, starts and proves the program; uninstall leaves no trace; both can be repeated.
+. "$(dirname "$(realpath "$0")")/lib.sh"
+world w tmp proc var/tmp opt etc
+mkdir -p "$R/data"; touch -d '2001-02-03 04:05:06.123456789' "$R/tmp" "$R/var/tmp" "$R/opt" "$R/var"
+before=$(listing)
+
+put; out=$(run_staged); is $? 0 'install'
+is "$(echo "$out" | wc -l)" 1 'one line'
+is "$(echo "$out" | jq -c '[.sbinject,.ok,.sha256,.release,.wire,.uid,.was,.started,.path,.nonce]')" \
+	"[1,true,\"$HEX\",\"$(in_world version)\",1,0,\"absent\",true,\"$CONTRACT\",\"$NONCE\"]" 'the receipt'
+is "$(server_pid)" "$(echo "$out" | jq .pid)" 'the service runs'
+like "$(call remote_version)" "*Server: $CONTRACT (*" '… under the contract path'
+is "$(stat -c '%u %a' "$R$(dirname $CONTRACT)"):$(stat -c '%u %a %h' "$R$CONTRACT")" '0 700:0 755 2' 'the program is a hard link in a private directory'
+is "$(readlink "$R/opt/inspect-sandbox-tools")" "$CONTRACT" 'the link'
+is "$(readlink "$R/.sbinject/current"):$(ls "$R/.sbinject" | sort | tr '\n' ' ')" "$HEX:$HEX current lock state.json " 'the home'
+is "$(tr '\0' '\n' <"/proc/$(server_pid)/environ" | grep -c '^HOME=')" 0 'no variable comes from nowhere'
+printf '%s\n' '{"nonce":"00000000000000000000000000000000","home":"/.sbinject","path":"'$CONTRACT'"}' | env -i /usr/sbin/chroot "$R" $CONTRACT status >"$W/st"
+is "$(jq -c '[.ok,.sha256,.wire,.path_ok,.server.running,.server.sha256,.server.uid,.server.can_switch_user,(.server.uptime_ms|type)]' "$W/st")" "[true,\"$HEX\",1,true,true,\"$HEX\",0,true,\"number\"]" 'status'
+
+pid=$(server_pid)
+put; out=$(run_staged); is "$?:$(echo "$out" | jq -c '[.ok,.was,.started,.pid]')" "0:[true,\"same\",false,$pid]" 'install again changes nothing'
+is "$(ls "$R/.sbinject" | wc -l)" 4 '… and leaves no delivered file'
+NONCE=$(nonce); out=$(spec 'del(.staged)' | env -i /usr/sbin/chroot "$R" "/.sbinject/$HEX" install)
+is "$(echo "$out" | jq -c '[.ok,.was,.started]')" '[true,"same",false]' 'install from what is there, without a delivery'
+kill -9 "$pid"
+put; out=$(run_staged); is "$(echo "$out" | jq -c '[.ok,.was,.started]')" '[true,"same",true]' 'a killed service is started again'
+rm "$R$CONTRACT"
+put; out=$(run_staged); is "$(echo "$out" | jq -c '[.ok,.was,.started]')" '[true,"absent",false]' 'a lost program is put back'
+
+# another release
+cp "$PROGRAM" "$W/other"; printf 'x' >>"$W/other"; other=$(sha256sum "$W/other" | cut -d' ' -f1)
+put "$W/other"; out=$(run_staged)
+is "$(echo "$out" | jq -c '[.ok,.was,.started,.sha256]')" "[true,\"other\",true,\"$other\"]" 'an upgrade replaces program and service'
+is "$(servers):$(ls "$R/.sbinject" | grep -c "$HEX")" '1:0' '… and removes the old ones'
+put; out=$(run_staged); is "$(echo "$out" | jq -c '[.ok,.was,.started,.sha256]')" "[true,\"other\",true,\"$HEX\"]" 'and back'
+
+out=$(uninstall); is "$?:$(echo "$out" | jq -c '[.sbinject,.ok]')" '0:[1,true]' 'uninstall'
+is "$(servers)" 0 'nothing runs'
+is "$(listing)" "$before" 'every file, directory, mode and time is as before'
+put; out=$(printf '{"nonce":"%s","home":"/.sbinject"}\n' "$NONCE" | in_world uninstall)
+is "$(echo "$out" | jq -c .ok):$(listing)" "true:$before" 'uninstall of a mere delivery'
+out=$(printf '{"nonce":"%s","home":"/.sbinject"}\n' "$NONCE" | in_world uninstall)
+is "$(echo "$out" | jq -c '[.ok,.removed]')" '[true,0]' 'uninstall of nothing'
+
+for broken in 'rm -f "$R/.sbinject/state.json"' 'echo garbage >"$R/.sbinject/state.json"' 'rm -f "$R/.sbinject/state.json" "$R/.sbinject/current"' \
+	'kill -9 $(server_pid)' 'rm -rf "$R/tmp/sandbox-tools"' 'rm "$R/opt/inspect-sandbox-tools"' 'rm -f "$R/.sbinject/lock"'; do
+	install >/dev/null; eval "$broken"; out=$(uninstall)
+	is "$(echo "$out" | jq -c .ok):$(listing | sed 's/ [0-9.]* $/ /')" "true:$(echo "$before" | sed 's/ [0-9.]* $/ /')" "uninstall after: $broken"
+	touch -d '2001-02-03 04:05:06.123456789' "$R/tmp" "$R/var/tmp" "$R/opt" "$R/var"
+done
+install >/dev/null; rm "$R$CONTRACT"; out=$(uninstall "/.sbinject/$HEX")
+is "$(echo "$out" | jq -c .ok):$(listing)" "true:$before" 'uninstall from the home'
+install >/dev/null; mkdir -p "$R/var/tmp/.da7be258e003d428-json-rpc-chunks/0"; touch "$R/var/tmp/.da7be258e003d428-json-rpc-chunks/0/a.jsonrpc"; uninstall >/dev/null
+is "$(find "$R/var/tmp" -mindepth 1)" '' 'spilled replies are removed too'
+install >/dev/null; touch "$R/tmp/theirs"; t=$(stat -c %y "$R/tmp"); uninstall >/dev/null
+is "$(stat -c %y "$R/tmp")" "$t" 'a time that others changed is left as they made it'
+rm "$R/tmp/theirs"
+
+# a world with nothing, not even the directories
+world bare; before=$(listing)
+put; out=$(run_staged); is "$(echo "$out" | jq -c '[.ok,.was,.started,.what]')" '[true,"absent",true,null]' 'install where nothing exists'
+is "$(jq -c .parents "$R/.sbinject/state.json")" '["/var","/var/tmp","/var/tmp/.da7be258e003d428","/opt"]' 'it records what it made'
+is "$(stat -c %a "$R/var" "$R/var/tmp" "$R/opt" | tr '\n' ' ')" '755 755 755 ' '… with modes that others can live with'
+is "$(uninstall | jq -c .ok):$(listing)" "true:$before" 'uninstall takes that away again'
+ln -s tmp "$R/v"; mkdir -m 1777 "$R/tmp"; mkdir "$R/var"; ln -s ../tmp "$R/var/tmp"; before=$(listing)
+put; out=$(run_staged); is "$(echo "$out" | jq -c '[.ok,.started]')" '[true,true]' '/var/tmp may be a link'
+is "$(uninstall | jq -c .ok):$(listing)" "true:$before" '… and is left as it was'
+mount -t tmpfs -o size=1m,mode=1777 none "$R/tmp"
+put; out=$(run_staged); is "$(echo "$out" | jq -c '[.ok,.started]')" '[true,true]' 'the path may be on another file system'
+is "$(stat -c %h "$R$CONTRACT"):$(find "$R/tmp/" | grep -c new)" '1:0' '… then it is a copy'
+is "$(uninstall | jq -c .ok):$(find "$R/tmp/" -mindepth 1)" 'true:' '… and removed'
+mkdir -p "$R/data"; TOOL_ENV='A=b LD_PRELOAD= LD_LIBRARY_PATH=/x TMPDIR=/data'
+install '.cwd="/data"' >/dev/null; p=$(jq .pid "$R/data/sandbox-tools/server.pid")
+is "$(tr '\0' '\n' <"/proc/$p/environ" | grep -vE '^(SBINJECT|INSPECT)' | sort | tr '\n' ' ')" 'A=b LD_LIBRARY_PATH=/x LD_PRELOAD= TMPDIR=/data ' 'the service gets the environment of the exec'
+is "$(readlink "/proc/$p/cwd" | sed 's|.*/||')" data '… and the directory that was asked for'
+uninstall >/dev/null; TOOL_ENV=
+is "$(servers):$(ls "$R/data")" '0:' 'uninstall finds the service of that environment'
+done_testing

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT
+# Shared by the black-box tests of the in-container program: TAP output, and a private world.
+# A test sources this first; it is then run again inside new mount and PID namespaces, in which
+# $W is an empty tmpfs. Everything the test starts dies with the namespace.
+# shellcheck shell=sh
+
+arch=${TEST_ARCH:-$(dpkg --print-architecture)}
+case ${B:-build} in /*) ;; *) B=$(pwd)/${B:-build} ;; esac
+PROGRAM=${PROGRAM:-$B/payloads/$arch/inspect-sandbox-tools}
+count=0 failed=0
+
+[ -x "$PROGRAM" ] || { echo "Bail out! no $PROGRAM"; exit 1; }
+if [ -z "${IN_PRIVATE_WORLD:-}" ]; then
+	[ "$(id -u)" = 0 ] || { echo "1..0 # skip needs root"; exit 77; }
+	W=$(mktemp -d) || exit 1
+	export IN_PRIVATE_WORLD=1 W B PROGRAM
+	unset INSPECT_SANDBOX_TOOLS_DIR TMPDIR TEMP TMP
+	unshare -m -p -f --kill-child --propagation private sh -c '
+		mount -t tmpfs -o mode=755 none "$W" && mount -t proc none /proc && cd "$W" &&
+		sh "$1"; exit $?' sh "$(realpath "$0")"
+	r=$?
+	rmdir "$W"
+	exit $r
+fi
+
+ok() {
+	count=$((count + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $count - $2"
+	else
+		echo "not ok $count - $2"
+		failed=$((failed + 1))
+	fi
+}
+
+# is GOT WANTED NAME
+is() {
+	if [ "$1" = "$2" ]; then
+		ok 0 "$3"
+	else
+		ok 1 "$3"
+		printf '%s\n' "$1" | sed 's/^/#  got: /'
+		printf '%s\n' "$2" | sed 's/^/# want: /'
+	fi
+}
+
+# like GOT PATTERN NAME, a shell pattern
+like() {
+	# shellcheck disable=SC2254
+	case $1 in
+	$2) ok 0 "$3" ;;
+	*)
+		ok 1 "$3"
+		printf '%s\n' "$1" | sed 's/^/#  got: /'
+		printf '%s\n' "$2" | sed 's/^/# like: /' ;;
+	esac
+}
+
+done_testing() {
+	echo "1..$count"
+	[ "$failed" = 0 ]
+	exit $?
+}
+
+# a root file system of the given directories; proc is mounted when asked for
+world() { # world NAME DIR…
+	R=$W/$1
+	mkdir -p "$R"
+	shift
+	for d; do
+		mkdir -p "$R/$d"
+		case $d in
+		proc) mount -t proc none "$R/proc" ;;
+		tmp | var/tmp) chmod 1777 "$R/$d" ;;
+		esac
+	done
+	cp "$PROGRAM" "$R/t"
+	chmod 755 "$R/t"
+}
+
+# the program inside the world; TOOL_ENV holds its whole environment
+in_world() {
+	# shellcheck disable=SC2086
+	env -i ${TOOL_ENV:-} /usr/sbin/chroot "$R" /t "$@"
+}
+
+as_user() { # as_user UID ARGS…
+	uid=$1
+	shift
+	# shellcheck disable=SC2086
+	env -i ${TOOL_ENV:-} /usr/sbin/chroot --userspec="$uid:$uid" --groups= "$R" /t "$@"
+}
+
+request() { # request METHOD ID
+	printf '{"jsonrpc":"2.0","method":"%s","id":%s}' "$1" "$2"
+}
+
+call() { # call METHOD: the reply of exec
+	request "$1" 1 | in_world exec
+}
+
+server_pid() { call remote_version | sed 's/.*(\([0-9]*\)).*/\1/'; }
+
+servers() { # how many processes of ours are servers
+	n=0
+	for p in /proc/[0-9]*; do
+		{ tr '\0' ' ' <"$p/cmdline"; } 2>/dev/null | grep -q ' server $' && n=$((n + 1))
+	done
+	echo $n
+}
+
+wait_for() { # wait_for COMMAND…: up to 10 s
+	i=0
+	until "$@"; do
+		i=$((i + 1))
+		[ $i -lt 500 ] || return 1
+		sleep 0.02
+	done
+}
+
+# ---- installing, as sbinject does it ----
+
+HEX=$(sha256sum "$PROGRAM" | cut -d' ' -f1)
+CONTRACT=/var/tmp/.da7be258e003d428/inspect-sandbox-tools
+
+nonce() { od -An -N16 -tx1 /dev/urandom | tr -d ' \n'; }
+
+# put [FILE]: what the engine's archive API leaves behind; sets NONCE and STAGED
+put() {
+	NONCE=$(nonce)
+	hex=$(sha256sum "${1:-$PROGRAM}" | cut -d' ' -f1)
+	STAGED=$hex.$NONCE
+	mkdir -p "$R/.sbinject"
+	chmod 700 "$R/.sbinject"
+	cp "${1:-$PROGRAM}" "$R/.sbinject/$STAGED"
+	chmod 755 "$R/.sbinject/$STAGED"
+}
+
+spec() { # spec [JQ-FILTER]
+	jq -nc --arg n "$NONCE" --arg h "${hex:-$HEX}" --arg s "$STAGED" --arg p "$CONTRACT" \
+		'{nonce:$n,sha256:$h,home:"/.sbinject",staged:$s,path:$p,
+		links:["/opt/inspect-sandbox-tools"],start:["start-server"],timeout_ms:15000}'"${1:+|$1}"
+}
+
+run_staged() { # run_staged [JQ-FILTER]: install from the delivered file
+	# shellcheck disable=SC2086
+	spec "${1:-}" | env -i ${TOOL_ENV:-} /usr/sbin/chroot "$R" "/.sbinject/$STAGED" install
+}
+
+install() { put && run_staged "${1:-}"; }
+
+uninstall() {
+	# shellcheck disable=SC2086
+	printf '{"nonce":"%s","home":"/.sbinject","path":"%s","links":["/opt/inspect-sandbox-tools"]}\n' \
+		"$(nonce)" "$CONTRACT" |
+		env -i ${TOOL_ENV:-} /usr/sbin/chroot "$R" "${1:-$CONTRACT}" uninstall
+}
+
+# everything the engine's diff would compare; the root itself it does not
+listing() { (cd "$R" && find . -mindepth 1 -path ./proc -prune -o -printf '%p %y %m %U %s %T@ %l\n' | grep -v '^\. ' | sort); }

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* The request line of install, uninstall and status, and the words of its failures. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "payloads/sandbox-tools/install/spec.h"
+
+#define NONCE "0123456789abcdef0123456789abcdef"
+#define SHA   NONCE NONCE
+
+static int parse(enum spec_kind kind, const char *text, char *ret_nonce)
+{
+	struct fail fail = FAIL_INIT;
+	struct spec spec;
+	int r = spec_parse(&spec, kind, text, strlen(text), &fail);
+
+	strcpy(ret_nonce, spec.nonce ? spec.nonce : "");
+	if (r < 0)
+		assert_true(fail.text[0] != '\0');
+	spec_release(&spec);
+	return r;
+}
+
+static void test_spec_parse__accepts_what_sbinject_sends(void **state)
+{
+	char nonce[64];
+
+	(void)state;
+	assert_int_equal(parse(SPEC_INSTALL,
+			       "{\"nonce\":\"" NONCE "\",\"sha256\":\"" SHA "\",\"home\":\"/.sbinject\","
+			       "\"staged\":\"" SHA "." NONCE "\",\"path\":\"/var/tmp/.d/x\","
+			       "\"links\":[\"/opt/x\"],\"start\":[\"start-server\"],"
+			       "\"timeout_ms\":15000,\"unknown\":1}",
+			       nonce),
+			 0);
+	assert_string_equal(nonce, NONCE);
+	assert_int_equal(parse(SPEC_UNINSTALL, "{\"nonce\":\"" NONCE "\",\"home\":\"/h\"}", nonce),
+			 0);
+	assert_int_equal(parse(SPEC_STATUS,
+			       "{\"nonce\":\"" NONCE "\",\"home\":\"/h\",\"path\":\"/a/b\"}", nonce),
+			 0);
+}
+
+static void test_spec_parse__refuses_everything_else(void **state)
+{
+	static const char *const rows[] = {
+		"", "[]", "{}", "null",
+		"{\"nonce\":\"" NONCE "\"}",
+		"{\"nonce\":\"" NONCE "\",\"home\":\"h\"}",
+		"{\"nonce\":\"" NONCE "\",\"home\":\"/\"}",
+		"{\"nonce\":\"" NONCE "\",\"home\":\"/h/\"}",
+		"{\"nonce\":\"" NONCE "\",\"home\":\"/h//i\"}",
+		"{\"nonce\":\"" NONCE "\",\"home\":\"/h/../i\"}",
+		"{\"nonce\":\"" NONCE "\",\"home\":\"/h\\n\"}",
+		"{\"nonce\":\"" NONCE "\",\"home\":\"/h\",\"home\":\"/i\"}",
+		"{\"nonce\":\"0123456789ABCDEF0123456789abcdef\",\"home\":\"/h\"}",
+		"{\"nonce\":5,\"home\":\"/h\"}",
+		"{\"nonce\":\"" NONCE "\",\"home\":\"/h\",\"path\":\"/one\"}",
+		"{\"nonce\":\"" NONCE "\",\"home\":\"/h\",\"links\":5}",
+		"{\"nonce\":\"" NONCE "\",\"home\":\"/h\",\"links\":[5]}",
+		"{\"nonce\":\"" NONCE "\",\"home\":\"/h\",\"staged\":\"../x\"}",
+		"{\"nonce\":\"" NONCE "\",\"home\":\"/h\",\"staged\":\"\"}",
+		"{\"nonce\":\"" NONCE "\",\"home\":\"/h\",\"start\":[5]}",
+		"{\"nonce\":\"" NONCE "\",\"home\":\"/h\",\"cwd\":\"x\"}",
+	};
+	char nonce[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(parse(SPEC_UNINSTALL, rows[i], nonce), -1);
+	assert_int_equal(parse(SPEC_INSTALL, "{\"nonce\":\"" NONCE "\",\"home\":\"/h\"}", nonce), -1);
+}
+
+static void test_receipt_code__translates_errors(void **state)
+{
+	static const struct {
+		int error;
+		const char *code;
+	} rows[] = {
+		{ EROFS, "readonly" }, { ENOSPC, "nospace" }, { EACCES, "denied" },
+		{ EPERM, "denied" },   { ENOTDIR, "occupied" }, { ETIMEDOUT, "timeout" },
+		{ EIO, "internal" },   { 0, "internal" },
+	};
+	struct fail fail = FAIL_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		fail.error = rows[i].error;
+		assert_string_equal(receipt_code(&fail), rows[i].code);
+	}
+	fail_code(&fail, "busy", "x");
+	assert_string_equal(receipt_code(&fail), "busy");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_spec_parse__accepts_what_sbinject_sends),
+		cmocka_unit_test(test_spec_parse__refuses_everything_else),
+		cmocka_unit_test(test_receipt_code__translates_errors),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

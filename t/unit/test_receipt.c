@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/* What our program in a container reports, and what a hostile one may report in its place. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "payloads/receipt.h"
+
+#define NONCE "a1b2c3d4e5f60718"
+#define SHA "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define HEAD "{\"sbinject\":1,\"nonce\":\"" NONCE "\","
+
+static json_t *parse(const char *line, struct sb_err *err)
+{
+	/* Without a NUL behind it, so that the sanitizer sees a read beyond the end. */
+	sb_autofree char *copy = malloc(strlen(line) ? strlen(line) : 1);
+
+	assert_non_null(copy);
+	memcpy(copy, line, strlen(line));
+	return receipt_parse(copy, strlen(line), NONCE, err);
+}
+
+static void test_receipt_parse__takes_ours(void **state)
+{
+	static const char *const lines[] = {
+		HEAD "\"ok\":true}",
+		HEAD "\"ok\":true}\n",
+		" " HEAD "\"ok\":true,\"more\":[1,{\"a\":null}]} \r\n",
+		"{\"ok\":true,\"nonce\":\"" NONCE "\",\"sbinject\":1}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(lines); i++) {
+		struct sb_err err = SB_ERR_INIT;
+		json_auto_t *doc = parse(lines[i], &err);
+
+		assert_non_null(doc);
+		assert_int_equal(err.code, SB_OK);
+	}
+}
+
+static void test_receipt_parse__refuses_others(void **state)
+{
+	static const char *const lines[] = {
+		"",
+		"\n",
+		"OCI runtime exec failed: no such file",
+		"null",
+		"[]",
+		"[" HEAD "\"ok\":true}]",
+		"{}",
+		HEAD "\"ok\":true",
+		HEAD "\"ok\":true}}",
+		HEAD "\"ok\":true}" HEAD "\"ok\":true}",
+		HEAD "\"ok\":true,\"ok\":true}",
+		HEAD "\"ok\":true,\"nonce\":\"" NONCE "\"}",
+		HEAD "\"ok\":true,\"a\":{\"b\":1,\"b\":2}}",
+		HEAD "\"ok\":null}",
+		HEAD "\"ok\":1}",
+		HEAD "\"ok\":\"true\"}",
+		HEAD "\"done\":true}",
+		HEAD "\"ok\":false}",
+		HEAD "\"ok\":false,\"code\":\"readonly\"}",
+		HEAD "\"ok\":false,\"what\":\"x\"}",
+		HEAD "\"ok\":false,\"code\":7,\"what\":\"x\"}",
+		HEAD "\"ok\":false,\"code\":\"readonly\",\"what\":[]}",
+		HEAD "\"ok\":false,\"code\":\"exploded\",\"what\":\"x\"}",
+		HEAD "\"ok\":false,\"code\":\"\",\"what\":\"x\"}",
+		HEAD "\"ok\":false,\"code\":\"Readonly\",\"what\":\"x\"}",
+		"{\"sbinject\":2,\"nonce\":\"" NONCE "\",\"ok\":true}",
+		"{\"sbinject\":\"1\",\"nonce\":\"" NONCE "\",\"ok\":true}",
+		"{\"sbinject\":1.0,\"nonce\":\"" NONCE "\",\"ok\":true}",
+		"{\"nonce\":\"" NONCE "\",\"ok\":true}",
+		"{\"sbinject\":1,\"ok\":true}",
+		"{\"sbinject\":1,\"nonce\":null,\"ok\":true}",
+		"{\"sbinject\":1,\"nonce\":\"\",\"ok\":true}",
+		"{\"sbinject\":1,\"nonce\":\"A1B2C3D4E5F60718\",\"ok\":true}",
+		"{\"sbinject\":1,\"nonce\":\"" NONCE "0\",\"ok\":true}",
+		"{\"sbinject\":1,\"nonce\":\"" NONCE "\\u0000\",\"ok\":true}",
+		"{\"sbinject\":1,\"nonce\":[\"" NONCE "\"],\"ok\":true}",
+		HEAD "\"ok\":true,\"s\":\"\377\"}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(lines); i++) {
+		struct sb_err err = SB_ERR_INIT;
+
+		assert_null(parse(lines[i], &err));
+		assert_int_equal(err.code, SB_MISMATCH);
+		assert_memory_equal(
+			err.text, "what answered in the container is not our program", 49);
+	}
+}
+
+static void test_receipt_parse__turns_failures_into_codes(void **state)
+{
+	static const struct {
+		const char *word;
+		enum sb_code code;
+	} rows[] = {
+		{"readonly", SB_UNSUPPORTED},
+		{"noexec", SB_UNSUPPORTED},
+		{"nospace", SB_UNSUPPORTED},
+		{"occupied", SB_UNSUPPORTED},
+		{"denied", SB_UNSUPPORTED},
+		{"digest", SB_MISMATCH},
+		{"start", SB_NO_SERVICE},
+		{"timeout", SB_NO_SERVICE},
+		{"busy", SB_NO_SERVICE},
+		{"internal", SB_FAILED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(rows); i++) {
+		struct sb_err err = SB_ERR_INIT;
+		char line[256], want[64];
+
+		snprintf(line, sizeof(line), HEAD "\"ok\":false,\"code\":\"%s\",\"what\":\"why\"}",
+			rows[i].word);
+		snprintf(want, sizeof(want), "why (%s)", rows[i].word);
+		assert_null(parse(line, &err));
+		assert_int_equal(err.code, rows[i].code);
+		assert_string_equal(err.text, want);
+	}
+}
+
+static void assert_printable(const char *text)
+{
+	for (const unsigned char *u = (const unsigned char *)text; *u; u++)
+		assert_true(*u >= 0x20 && *u != 0x7f);
+}
+
+static void test_receipt_parse__never_passes_control_characters(void **state)
+{
+	static const char *const whats[] = {"\\u001b[2J\\u001b]0;owned\\u0007", "a\\nb\\r\\tc",
+		"\\u007f", "\\u009b31m", "\\u202eevil", "\302\23331m", "%s%n%999999d"};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(whats); i++) {
+		struct sb_err err = SB_ERR_INIT;
+		char line[512];
+
+		snprintf(line, sizeof(line),
+			HEAD "\"ok\":false,\"code\":\"internal\",\"what\":\"%s\"}", whats[i]);
+		assert_null(parse(line, &err));
+		assert_int_equal(err.code, SB_FAILED);
+		assert_printable(err.text);
+		assert_null(strstr(err.text, "\302\233"));
+		assert_null(strstr(err.text, "\342\200\256"));
+	}
+}
+
+static void test_receipt_parse__bounds_a_long_reason(void **state)
+{
+	static char line[SB_MAX_RECEIPT];
+	struct sb_err err = SB_ERR_INIT;
+	int n = snprintf(line, sizeof(line), HEAD "\"ok\":false,\"code\":\"busy\",\"what\":\"");
+
+	(void)state;
+	/* Of two bytes each, so that a cut may fall into a character. */
+	for (size_t i = 0; i < 10001; i++)
+		n += snprintf(line + n, sizeof(line) - (size_t)n, i ? "\303\266" : "x");
+	snprintf(line + n, sizeof(line) - (size_t)n, "\"}");
+	assert_null(parse(line, &err));
+	assert_int_equal(err.code, SB_NO_SERVICE);
+	assert_in_range(strlen(err.text), 100, sizeof(err.text) - 1);
+	assert_printable(err.text);
+	assert_non_null(strstr(err.text, "(busy)"));
+}
+
+#define INSTALL(sha, release, rest) \
+	HEAD "\"ok\":true,\"sha256\":\"" sha "\",\"release\":\"" release "\"" rest "}"
+
+static void test_receipt_read_install__reads_ours(void **state)
+{
+	static const struct {
+		const char *line;
+		enum deliver_was was;
+		bool started;
+		long long pid, uid;
+	} rows[] = {
+		{INSTALL(SHA, "0.1.0", ",\"was\":\"absent\",\"started\":true,\"pid\":7,\"uid\":0"),
+			WAS_ABSENT, true, 7, 0},
+		{INSTALL(SHA, "0.1.0", ",\"was\":\"same\",\"started\":false"), WAS_SAME, false, 0,
+			-1},
+		{INSTALL(SHA, "0.1.0", ",\"was\":\"other\",\"started\":1,\"pid\":\"7\""), WAS_OTHER,
+			false, 0, -1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(rows); i++) {
+		struct deliver_receipt receipt = {0};
+		struct sb_err err = SB_ERR_INIT;
+		json_auto_t *doc = parse(rows[i].line, &err);
+
+		assert_non_null(doc);
+		assert_int_equal(receipt_read_install(doc, SHA, &receipt, &err), 0);
+		assert_string_equal(receipt.sha256, SHA);
+		assert_string_equal(receipt.release, "0.1.0");
+		assert_int_equal(receipt.was, rows[i].was);
+		assert_int_equal(receipt.started, rows[i].started);
+		assert_true(receipt.pid == rows[i].pid && receipt.uid == rows[i].uid);
+	}
+}
+
+static void test_receipt_read_install__refuses_odd_ones(void **state)
+{
+	static const char *const lines[] = {
+		HEAD "\"ok\":true}",
+		HEAD "\"ok\":true,\"release\":\"0.1.0\",\"was\":\"same\"}",
+		HEAD "\"ok\":true,\"sha256\":\"" SHA "\",\"was\":\"same\"}",
+		INSTALL(SHA, "0.1.0", ""),
+		INSTALL(SHA, "0.1.0", ",\"was\":\"\""),
+		INSTALL(SHA, "0.1.0", ",\"was\":\"SAME\""),
+		INSTALL(SHA, "0.1.0", ",\"was\":null"),
+		INSTALL(SHA, "0.1.0", ",\"was\":0"),
+		INSTALL(SHA, "\\u001b[31m", ",\"was\":\"same\""),
+		INSTALL(SHA, "0.1.0 \\n", ",\"was\":\"same\""),
+		INSTALL(SHA, "01234567890123456789012345678901", ",\"was\":\"same\""),
+		INSTALL("", "0.1.0", ",\"was\":\"same\""),
+		INSTALL("0123", "0.1.0", ",\"was\":\"same\""),
+		INSTALL(SHA "0", "0.1.0", ",\"was\":\"same\""),
+		INSTALL("0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef", "0.1.0",
+			",\"was\":\"same\""),
+		INSTALL("f123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", "0.1.0",
+			",\"was\":\"same\""),
+		HEAD "\"ok\":true,\"sha256\":7,\"release\":\"0.1.0\",\"was\":\"same\"}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(lines); i++) {
+		struct deliver_receipt receipt = {0};
+		struct sb_err err = SB_ERR_INIT;
+		json_auto_t *doc = parse(lines[i], &err);
+
+		assert_non_null(doc);
+		assert_int_equal(receipt_read_install(doc, SHA, &receipt, &err), -1);
+		assert_int_equal(err.code, SB_MISMATCH);
+		assert_printable(err.text);
+	}
+}
+
+static void test_receipt_read_install__names_both_digests(void **state)
+{
+	struct deliver_receipt receipt = {0};
+	struct sb_err err = SB_ERR_INIT;
+	json_auto_t *doc =
+		parse(INSTALL("ffffffffffffffff0123456789abcdef0123456789abcdef0123456789abcdef",
+			      "1", ",\"was\":\"same\""),
+			&err);
+
+	(void)state;
+	assert_int_equal(receipt_read_install(doc, SHA, &receipt, &err), -1);
+	assert_non_null(strstr(err.text, "ffffffffffff"));
+	assert_non_null(strstr(err.text, "0123456789ab"));
+}
+
+static void test_receipt_read_status__reads_ours(void **state)
+{
+	struct deliver_status status = {0};
+	struct sb_err err = SB_ERR_INIT;
+	json_auto_t *up =
+		parse(HEAD "\"ok\":true,\"release\":\"0.1.0\",\"path_ok\":true,"
+			   "\"server\":{\"running\":true,\"can_switch_user\":true,"
+			   "\"pid\":12,\"uid\":0,\"uptime_ms\":5,\"sha256\":\"" SHA "\"}}",
+			&err);
+	json_auto_t *down = parse(
+		HEAD "\"ok\":true,\"release\":\"0.1.0\",\"server\":{\"running\":false}}", &err);
+
+	(void)state;
+	assert_int_equal(receipt_read_status(up, &status, &err), 0);
+	assert_true(status.path_ok && status.running && status.can_switch);
+	assert_true(status.pid == 12 && status.uid == 0 && status.uptime_ms == 5);
+	assert_string_equal(status.release, "0.1.0");
+	assert_string_equal(status.sha256, SHA);
+	memset(&status, 0, sizeof(status));
+	assert_int_equal(receipt_read_status(down, &status, &err), 0);
+	assert_false(status.path_ok || status.running || status.can_switch);
+	assert_string_equal(status.sha256, "");
+}
+
+static void test_receipt_read_status__refuses_odd_ones(void **state)
+{
+	static const char *const lines[] = {
+		HEAD "\"ok\":true}",
+		HEAD "\"ok\":true,\"release\":7}",
+		HEAD "\"ok\":true,\"release\":\"a b\"}",
+		HEAD "\"ok\":true,\"release\":\"1\",\"server\":{\"running\":true}}",
+		HEAD "\"ok\":true,\"release\":\"1\",\"server\":{\"running\":true,\"sha256\":null}}",
+		HEAD
+		"\"ok\":true,\"release\":\"1\",\"server\":{\"running\":true,\"sha256\":\"xyz\"}}",
+		HEAD "\"ok\":true,\"release\":\"1\",\"server\":{\"running\":true,\"sha256\":\"" SHA
+		     "0\"}}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(lines); i++) {
+		struct deliver_status status = {0};
+		struct sb_err err = SB_ERR_INIT;
+		json_auto_t *doc = parse(lines[i], &err);
+
+		assert_non_null(doc);
+		assert_int_equal(receipt_read_status(doc, &status, &err), -1);
+		assert_int_equal(err.code, SB_MISMATCH);
+	}
+}
+
+/* A digest has 64 digits: what is shorter is an odd member. */
+static void test_receipt_read_status__refuses_short_digests(void **state)
+{
+	static const char *const lines[] = {
+		HEAD "\"ok\":true,\"release\":\"1\",\"server\":{\"running\":true,\"sha256\":\"\"}}",
+		HEAD
+		"\"ok\":true,\"release\":\"1\",\"server\":{\"running\":true,\"sha256\":\"0a\"}}",
+		HEAD "\"ok\":true,\"release\":\"\",\"server\":{\"running\":false}}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(lines); i++) {
+		struct deliver_status status = {0};
+		struct sb_err err = SB_ERR_INIT;
+		json_auto_t *doc = parse(lines[i], &err);
+
+		assert_int_equal(receipt_read_status(doc, &status, &err), -1);
+		assert_int_equal(err.code, SB_MISMATCH);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_receipt_parse__takes_ours),
+		cmocka_unit_test(test_receipt_parse__refuses_others),
+		cmocka_unit_test(test_receipt_parse__turns_failures_into_codes),
+		cmocka_unit_test(test_receipt_parse__never_passes_control_characters),
+		cmocka_unit_test(test_receipt_parse__bounds_a_long_reason),
+		cmocka_unit_test(test_receipt_read_install__reads_ours),
+		cmocka_unit_test(test_receipt_read_install__refuses_odd_ones),
+		cmocka_unit_test(test_receipt_read_install__names_both_digests),
+		cmocka_unit_test(test_receipt_read_status__reads_ours),
+		cmocka_unit_test(test_receipt_read_status__refuses_odd_ones),
+		cmocka_unit_test(test_receipt_read_status__refuses_short_digests),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
