@@ -124,13 +124,13 @@ unit: $(UNIT)
 FUZZERS := $(filter-out rpc,$(patsubst t/fuzz/fuzz_%.c,%,$(sort $(wildcard t/fuzz/fuzz_*.c))))
 FUZZ_SECONDS ?= 60
 
-fuzz: $(FUZZERS:%=$(B)/fuzz/%)
+fuzz: $(FUZZERS:%=$(B)/fuzz/%) payload-fuzz
 	@for f in $(FUZZERS); do echo "fuzzing $$f for $(FUZZ_SECONDS) s"; mkdir -p $(B)/fuzz/corpus/$$f; \
 		$(B)/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -timeout=10 -rss_limit_mb=2048 \
 		$(B)/fuzz/corpus/$$f t/fuzz/corpus/$$f || exit 1; done
 
 # Every input that was ever worth keeping, once: no fuzzing engine needed.
-fuzz-replay: $(FUZZERS:%=$(B)/fuzz/%)
+fuzz-replay: $(FUZZERS:%=$(B)/fuzz/%) payload-fuzz-replay
 	@for f in $(FUZZERS); do $(B)/fuzz/$$f -runs=0 -verbosity=0 t/fuzz/corpus/$$f || exit 1; \
 		echo "ok - fuzz corpus $$f ($$(ls t/fuzz/corpus/$$f | wc -l) inputs)"; done
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The in-container programs, for inclusion in the top Makefile (or: make -f payloads/payload.mk).
 # Uses ARCHES, RELEASE, B and PB (build directories: tests, programs). Gives PAYLOADS (files to embed), the targets
-# payloads, payload-test (unit), payload-check (unit and black box) and payload-lint.
+# payloads, payload-test (unit), payload-check (unit and black box) and payload-fuzz.
 
 ARCHES ?= amd64 arm64
 B ?= build
@@ -28,7 +28,7 @@ PAYLOAD_SRC := $(sort $(wildcard payloads/lib/*.c payloads/sandbox-tools/*.c \
 PAYLOADS := $(foreach a,$(ARCHES),$(PB)/payloads/$(a)/inspect-sandbox-tools)
 
 payloads: $(PAYLOADS)
-.PHONY: payloads payload-test payload-check payload-lint payload-fuzz
+.PHONY: payloads payload-test payload-check payload-fuzz payload-fuzz-replay
 
 # $(1) architecture
 define payload_rules
@@ -74,16 +74,15 @@ payload-check: payload-test $(PAYLOADS)
 	@r=0; for t in t/payload/[0-9]*.sh; do echo "# $$t"; B='$(PB)' ARCHES='$(ARCHES)' sh $$t || r=1; \
 	done; exit $$r
 
-# clang and gcc, no output but warnings
-payload-lint:
-	@for c in $(PAYLOAD_SRC); do for cc in gcc clang; do \
-		$$cc $(PAYLOAD_CPP) $(PAYLOAD_WARN) -Werror -O2 -fsyntax-only $$c || exit 1; done; done
-
-# libFuzzer over the request parser: make payload-fuzz FUZZ_SECONDS=60
-FUZZ_SECONDS ?= 10
-payload-fuzz: t/fuzz/fuzz_rpc.c
+# libFuzzer over the request parser
+$(PAYLOAD_TEST_DIR)/fuzz_rpc: t/fuzz/fuzz_rpc.c $(PAYLOAD_SRC)
 	@mkdir -p $(PAYLOAD_TEST_DIR)/corpus
-	clang $(PAYLOAD_CPP) -g -O1 -fsanitize=fuzzer,address,undefined -o $(PAYLOAD_TEST_DIR)/fuzz_rpc \
+	$(Q)clang $(PAYLOAD_CPP) -g -O1 -fsanitize=fuzzer,address,undefined -o $@ \
 		$< payloads/sandbox-tools/rpc/*.c payloads/lib/buf.c payloads/lib/fail.c -ljansson
-	$(PAYLOAD_TEST_DIR)/fuzz_rpc -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=0 \
-		$(PAYLOAD_TEST_DIR)/corpus t/fuzz/corpus/rpc
+
+payload-fuzz: $(PAYLOAD_TEST_DIR)/fuzz_rpc
+	$< -max_total_time=$(FUZZ_SECONDS) -verbosity=0 $(PAYLOAD_TEST_DIR)/corpus t/fuzz/corpus/rpc
+
+payload-fuzz-replay: $(PAYLOAD_TEST_DIR)/fuzz_rpc
+	@$< -runs=0 -verbosity=0 t/fuzz/corpus/rpc
+	@echo "ok - fuzz corpus rpc ($$(ls t/fuzz/corpus/rpc | wc -l) inputs)"

@@ -47,7 +47,7 @@ build() { "$MAKE" --no-print-directory $jobs DEV=1 all; }
 build_san() { "$MAKE" --no-print-directory $jobs DEV=1 SAN=1 all; }
 unit() { "$MAKE" --no-print-directory $jobs DEV=1 SAN=1 unit; }
 payload() { "$MAKE" --no-print-directory $jobs DEV=1 payload-check; }
-fuzz() { "$MAKE" --no-print-directory fuzz-replay payload-fuzz-replay; }
+fuzz() { "$MAKE" --no-print-directory $jobs fuzz-replay; }
 
 cli() {
   local status=0 t

@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Goal: an interrupt at any moment ends with 130, leaves nothing inside, and leaves a service that
+# was there before alone; an engine that dies in the middle is reported, and repaired afterwards.
+# images: busybox
+# timeout: 400
+# shellcheck source=t/live/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_sbinject
+
+name=$(unique s)
+id=$(ctr_create "$ENGINE" busybox "$name")
+before=$(ctr_diff "$ENGINE" "$id")
+version='/v1\.[0-9]+'
+
+# interrupted SPEC: interrupt while the proxy holds that request back.
+interrupted() {
+  local pid code=0 i
+  proxy_start "$1"
+  DOCKER_HOST=$proxy_host "$SBINJECT" "$name" >"$tmp/out" 2>"$tmp/err" &
+  pid=$!
+  for i in $(seq 100); do
+    [ "$(proxy_faults)" -eq 0 ] || break
+    sleep 0.05
+  done
+  sleep 0.2
+  kill -INT "$pid"
+  wait "$pid" || code=$?
+  is "interrupted at $1: exit code" "$code" 130
+  is "interrupted at $1: one line" "$(wc -l <"$tmp/err")" 1
+  like "interrupted at $1: said" "$(cat "$tmp/err")" 'interrupted'
+  proxy_stop
+}
+
+for spec in 'stall:resp@GET /_ping:0,4' "stall:resp@GET $version/containers/.*/json:0,4" \
+  "stall:req-body@PUT $version/containers/.*/archive#1:50000,4" \
+  "stall:resp@PUT $version/containers/.*/archive#1:0,4" \
+  "stall:resp@POST $version/exec/.*/start#1:0,4" \
+  "stall:resp-body@POST $version/exec/.*/start#1:0,4"; do
+  interrupted "$spec"
+  is "interrupted at $spec: nothing is left" "$(ctr_diff "$ENGINE" "$id")" "$before"
+  "$SBINJECT" -q remove "$name" || :
+done
+
+ok 'inject' "$SBINJECT" "$name"
+pid=$("$SBINJECT" status --json "$name" | jq .pid)
+interrupted "stall:resp-body@POST $version/exec/.*/start#1:0,4"
+ok 'a service from before is healthy still' "$SBINJECT" status "$name"
+is 'and the same process' "$("$SBINJECT" status --json "$name" | jq .pid)" "$pid"
+ok 'remove' "$SBINJECT" remove "$name"
+
+# The engine is killed in the middle of an upload, and of an exec.
+kill_engine="$top/t/engines/engine.sh kill $ENGINE"
+for spec in "run@PUT $version/containers/.*/archive#1:$kill_engine" \
+  "run@POST $version/exec/.*/start#1:$kill_engine"; do
+  where=${spec%%:*}
+  proxy_start "$spec"
+  DOCKER_HOST=$proxy_host run "$SBINJECT" -t 10 "$name"
+  is "engine killed, $where: exit code" "$rc" 3
+  is "engine killed, $where: one line" "$(wc -l <<<"$err")" 1
+  proxy_stop
+  ok "engine started again" "$top/t/engines/engine.sh" start "$ENGINE"
+  # dockerd without live-restore takes its containers with it
+  [ "$(ctr_inspect "$ENGINE" "$id" | jq .State.Running)" = true ] || ctr_start "$ENGINE" "$id"
+  ok "engine killed, $where: a second run succeeds" "$SBINJECT" "$name"
+  ok "engine killed, $where: healthy" "$SBINJECT" status "$name"
+  ok "engine killed, $where: remove" "$SBINJECT" remove "$name"
+  is "engine killed, $where: nothing is left" "$(ctr_diff "$ENGINE" "$id")" "$before"
+done
+done_testing
