@@ -134,12 +134,22 @@ fuzz-replay: $(FUZZERS:%=$(B)/fuzz/%) payload-fuzz-replay
 	@for f in $(FUZZERS); do $(B)/fuzz/$$f -runs=0 -verbosity=0 t/fuzz/corpus/$$f || exit 1; \
 		echo "ok - fuzz corpus $$f ($$(ls t/fuzz/corpus/$$f | wc -l) inputs)"; done
 
-$(B)/fuzz/%: t/fuzz/fuzz_%.c $(B)/gen/embed.S $(LIB_SRC)
+FUZZFLAGS := -std=gnu11 -g -O1 -pthread -fsanitize=address,undefined -fno-sanitize-recover=all
+FUZZ_OBJ := $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out cmd/%,$(LIB_SRC)))
+
+$(B)/fuzz/obj/%.o: %.c $(B)/gen/embed.S
 	@mkdir -p $(@D)
+	$(Q)clang $(FUZZFLAGS) -fsanitize=fuzzer-no-link $(CPPFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/fuzz/libfuzz.a: $(FUZZ_OBJ) $(B)/obj/conf/builtin.o $(B)/obj/embed.o
+	@rm -f $@
+	$(Q)$(AR) rcD $@ $^
+
+$(B)/fuzz/%: t/fuzz/fuzz_%.c $(B)/fuzz/libfuzz.a
 	@echo "  FUZZ $@"
-	$(Q)clang -std=gnu11 -g -O1 -pthread $(CPPFLAGS) -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=all $(PKG_CFLAGS) -o $@ $< $(LIB_SRC) conf/builtin.S \
-		$(B)/gen/embed.S $(PKG_LIBS)
+	$(Q)clang $(FUZZFLAGS) -fsanitize=fuzzer $(CPPFLAGS) $(PKG_CFLAGS) -o $@ $^ $(PKG_LIBS)
+
+-include $(FUZZ_OBJ:.o=.d)
 
 lint:
 	@t/lint.sh

@@ -73,7 +73,8 @@ static int take_output(struct relay *relay, struct sb_err *err)
 
 	if (ret < 0 || pass_output(relay, &out, err) < 0)
 		return -1;
-	if (ret == 1 && !relay->answered && (relay->first.len || !relay->closed))
+	if (ret == 1 && !relay->answered &&
+		(relay->first.len || eng_exec_stderr(relay->exec)->len || !relay->closed))
 		return deliver_explain(relay->plan, relay->exec, &relay->first, err);
 	return ret;
 }

@@ -35,7 +35,7 @@ static void test_osrel_parse__reads_real_files(void **state)
 	} rows[] = {
 		{"PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nNAME=\"Debian GNU/Linux\"\n"
 		 "VERSION_ID=\"12\"\nVERSION=\"12 (bookworm)\"\nVERSION_CODENAME=bookworm\n"
-		 "ID=debian\nHOME_URL=\"https://www.debian.org/\"\n",
+		 "ID=debian\nHOME_URL=\"https://www.example.org/\"\n",
 			"debian", "", "12", "bookworm", "Debian GNU/Linux 12 (bookworm)"},
 		{"NAME=\"Alpine Linux\"\nID=alpine\nVERSION_ID=3.20.3\n"
 		 "PRETTY_NAME=\"Alpine Linux v3.20\"\n",
