@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/buf.h"
 
+#include "engine/interrupt.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -98,6 +100,8 @@ int sb_buf_read_fd(struct sb_buf *buf, int fd, struct sb_err *err)
 	for (;;) {
 		ssize_t n = read(fd, chunk, sizeof(chunk));
 
+		if (n < 0 && errno == EINTR && eng_interrupted)
+			return sb_err_set(err, SB_INTERRUPTED, "interrupted");
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)

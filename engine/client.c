@@ -5,6 +5,7 @@
 #include "engine/log.h"
 #include "engine/text.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,7 +36,10 @@ int eng_limit_time(const struct eng_client *client, struct eng_http_req *req, st
 int eng_call(struct eng_client *client, struct eng_http_req *req, struct eng_http_reply *reply,
 	struct sb_err *err)
 {
+	/* What the user allows for the whole is allowed for a part. */
 	if (!req->timeout_ms)
+		req->timeout_ms = sb_left_ms(client->deadline, INT_MAX);
+	if (req->timeout_ms == INT_MAX)
 		req->timeout_ms = ENG_TIMEOUT_MS;
 	if (!req->max_reply)
 		req->max_reply = SB_MAX_JSON_REPLY;
@@ -198,11 +202,6 @@ const char *eng_client_kind_name(const struct eng_client *client)
 const char *eng_client_version(const struct eng_client *client)
 {
 	return client->version;
-}
-
-const char *eng_client_api(const struct eng_client *client)
-{
-	return client->api;
 }
 
 const struct eng_endpoint *eng_client_endpoint(const struct eng_client *client)

@@ -3,6 +3,7 @@
 
 #include "engine/text.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -165,8 +166,7 @@ static int fail_inspect(const struct eng_client *client, const struct eng_http_r
 		return sb_err_set(err, SB_NO_CONTAINER,
 			"no container '%s' on %s at '%s'; 'sbinject ls' shows those that run", ref,
 			eng_client_kind_name(client), client->endpoint->url);
-	return eng_refused(client, reply, reply->status < 500 ? SB_NO_CONTAINER : SB_FAILED,
-		"look up a container", err);
+	return eng_refused(client, reply, SB_FAILED, "look up a container", err);
 }
 
 int eng_container_inspect(
@@ -177,7 +177,7 @@ int eng_container_inspect(
 	sb_autobuf struct sb_buf path = SB_BUF_INIT(SB_MAX_HEADERS);
 	json_auto_t *doc = NULL;
 
-	if (!*ref || strlen(ref) > SB_MAX_NAME)
+	if (!isalnum((unsigned char)*ref) || strlen(ref) > SB_MAX_NAME)
 		return sb_err_set(err, SB_USAGE, "'%s' cannot be a container's name", ref);
 	if (eng_path_begin(client, &path, err) < 0 || sb_buf_adds(&path, "/containers/", err) < 0 ||
 		eng_http_escape(&path, ref, err) < 0 || sb_buf_adds(&path, "/json", err) < 0 ||

@@ -226,8 +226,12 @@ static int read_json(const char *path, json_t **ret, struct sb_err *err)
 	sb_autobuf struct sb_buf text = SB_BUF_INIT(SB_MAX_CONFIG);
 	int found = sb_buf_read_file(&text, path, err);
 
+	if (found < 0) {
+		err->code = SB_USAGE;
+		return sb_err_wrap(err, "docker configuration");
+	}
 	if (found)
-		return found < 0 ? sb_err_wrap(err, "docker configuration") : 1;
+		return 1;
 	*ret = sb_json_parse(sb_buf_str(&text), text.len, path, err);
 	if (*ret)
 		return 0;
@@ -276,7 +280,7 @@ static int use_context(const json_t *meta, const char *dir, const char *hash, co
 	if (split_scheme(host, &rest) != SCHEME_UNIX && set_tls_files(ret, tls, err) < 0)
 		return -1;
 	/* Known before the default port is chosen. */
-	ret->tls = ret->ca || ret->cert;
+	ret->tls = ret->ca || ret->cert || sb_json_bool(meta, "Endpoints.docker.SkipTLSVerify");
 	if (eng_endpoint_parse(host, why, ret, err) < 0)
 		return -1;
 	ret->tls_verify = !ret->socket && !sb_json_bool(meta, "Endpoints.docker.SkipTLSVerify");

@@ -35,7 +35,6 @@ void eng_closep(struct eng_client **client);
 enum eng_kind eng_client_kind(const struct eng_client *client);
 const char *eng_client_kind_name(const struct eng_client *client); /* "docker", "podman" */
 const char *eng_client_version(const struct eng_client *client);   /* "28.5.2"; "" if not said */
-const char *eng_client_api(const struct eng_client *client);	   /* "1.51": the version spoken */
 const struct eng_endpoint *eng_client_endpoint(const struct eng_client *client);
 
 /* A fresh allowance of time for the next piece of work; 0 is no bound. */
@@ -146,14 +145,11 @@ int eng_archive_put(struct eng_client *client, const char *id, const char *path,
 
 struct eng_exec; /* opaque: one started program with its three streams */
 
-struct eng_exec_opts {
-	const char *const *argv; /* NULL-terminated; argv[0] absolute */
-	const char *const *env;	 /* NULL-terminated "K=V", on top of the container's own; or NULL */
-	const char *user;	 /* NULL is "0:0" */
-	const char *cwd;	 /* NULL is "/" */
-};
-
-int eng_exec_start(struct eng_client *client, const char *id, const struct eng_exec_opts *opts,
+/*
+ * Run argv (NULL-terminated, argv[0] absolute) as 0:0, never by a name that the container's own
+ * passwd would resolve, in "/", with the environment that the engine gives.
+ */
+int eng_exec_start(struct eng_client *client, const char *id, const char *const *argv,
 	struct eng_exec **ret, struct sb_err *err) sb_must_check;
 
 /* Give up the streams. The program is not killed by it; it sees EOF on stdin. */

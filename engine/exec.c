@@ -27,26 +27,15 @@ struct intake {
 	struct sb_err err;
 };
 
-static json_t *string_list(const char *const *words)
+static char *create_body(const char *const *argv)
 {
-	json_t *list = json_array();
+	json_auto_t *words = json_array(), *body = NULL;
 
-	for (; list && *words; words++)
-		if (json_array_append_new(list, json_string(*words)) < 0) {
-			json_decref(list);
+	for (; *argv; argv++)
+		if (json_array_append_new(words, json_string(*argv)) < 0)
 			return NULL;
-		}
-	return list;
-}
-
-static char *create_body(const struct eng_exec_opts *opts)
-{
-	static const char *const nothing[] = {NULL};
-	json_auto_t *body = json_pack("{s:b, s:b, s:b, s:b, s:s, s:s, s:o, s:o}", "AttachStdin", 1,
-		"AttachStdout", 1, "AttachStderr", 1, "Tty", 0, "User",
-		opts->user ? opts->user : "0:0", "WorkingDir", opts->cwd ? opts->cwd : "/", "Cmd",
-		string_list(opts->argv), "Env", string_list(opts->env ? opts->env : nothing));
-
+	body = json_pack("{s:b, s:b, s:b, s:b, s:s, s:s, s:O}", "AttachStdin", 1, "AttachStdout", 1,
+		"AttachStderr", 1, "Tty", 0, "User", "0:0", "WorkingDir", "/", "Cmd", words);
 	return body ? json_dumps(body, JSON_COMPACT) : NULL;
 }
 
@@ -76,12 +65,12 @@ static enum sb_code refusal_code(const struct eng_http_reply *reply)
 	return SB_FAILED;
 }
 
-static int create(struct eng_exec *exec, const char *container, const struct eng_exec_opts *opts,
-	struct sb_err *err)
+static int create(
+	struct eng_exec *exec, const char *container, const char *const *argv, struct sb_err *err)
 {
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
 	sb_autobuf struct sb_buf path = SB_BUF_INIT(SB_MAX_HEADERS);
-	sb_autofree char *body = create_body(opts);
+	sb_autofree char *body = create_body(argv);
 	struct eng_http_req req = {.method = "POST", .type = "application/json", .body = body};
 
 	if (!body)
@@ -123,7 +112,7 @@ static int start(struct eng_exec *exec, struct sb_err *err)
 	return 0;
 }
 
-int eng_exec_start(struct eng_client *client, const char *id, const struct eng_exec_opts *opts,
+int eng_exec_start(struct eng_client *client, const char *id, const char *const *argv,
 	struct eng_exec **ret, struct sb_err *err)
 {
 	sb_auto(eng_exec_closep) struct eng_exec *exec = calloc(1, sizeof(*exec));
@@ -132,9 +121,8 @@ int eng_exec_start(struct eng_client *client, const char *id, const struct eng_e
 		return sb_err_nomem(err);
 	exec->client = client;
 	exec->stderr_text.max = SB_MAX_FRAME_TEXT;
-	sb_log(SB_TRACE_EXEC, "%s %s in %.12s", opts->argv[0], opts->argv[1] ? opts->argv[1] : "",
-		id);
-	if (create(exec, id, opts, err) < 0 || start(exec, err) < 0)
+	sb_log(SB_TRACE_EXEC, "%s %s in %.12s", argv[0], argv[1] ? argv[1] : "", id);
+	if (create(exec, id, argv, err) < 0 || start(exec, err) < 0)
 		return -1;
 	*ret = sb_steal(exec);
 	return 0;

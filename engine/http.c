@@ -18,8 +18,6 @@ enum {
 	WAIT_SLICE_MS = 200, /* how often a wait looks at the interrupt flag */
 };
 
-volatile sig_atomic_t eng_interrupted;
-
 struct eng_http {
 	const struct eng_endpoint *endpoint;
 	CURL *easy;
@@ -191,6 +189,7 @@ static void set_common(CURL *easy, struct eng_http *http)
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(easy, CURLOPT_PROXY, "");
+	curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
 	curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
 	curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
@@ -307,8 +306,11 @@ static int set_request(
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, *headers);
 	curl_easy_setopt(
 		easy, CURLOPT_TIMEOUT_MS, (long)(req->timeout_ms > 0 ? req->timeout_ms : 1));
-	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)IDLE_TIMEOUT_S);
+	/* Of the others, the whole time is limited. */
+	if (req->body_len) {
+		curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+		curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)IDLE_TIMEOUT_S);
+	}
 	return 0;
 }
 

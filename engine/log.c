@@ -7,6 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+static void to_stderr(const char *line)
+{
+	fprintf(stderr, "%s\n", line);
+}
+
+static void (*write_line)(const char *line) = to_stderr;
 static unsigned enabled;
 
 static const struct {
@@ -57,11 +63,16 @@ bool sb_log_on(enum sb_topic topic)
 	return (enabled & topic) != 0;
 }
 
+void sb_log_to(void (*sink)(const char *line))
+{
+	write_line = sink;
+}
+
 void sb_log(enum sb_topic topic, const char *fmt, ...)
 {
 	char raw[2048], line[4096];
+	size_t i = 0, len;
 	va_list args;
-	size_t i = 0;
 
 	if (!(enabled & topic))
 		return;
@@ -70,6 +81,7 @@ void sb_log(enum sb_topic topic, const char *fmt, ...)
 	va_end(args);
 	while (topics[i].topic != topic)
 		i++;
-	sb_text_clean(line, sizeof(line), raw, strlen(raw));
-	fprintf(stderr, "sbinject: %s: %s\n", topics[i].name, line);
+	len = (size_t)snprintf(line, sizeof(line), "sbinject: %s: ", topics[i].name);
+	sb_text_clean(line + len, sizeof(line) - len, raw, strlen(raw));
+	write_line(line);
 }

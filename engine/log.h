@@ -28,6 +28,12 @@ int sb_log_enable_list(const char *list, struct sb_err *err) sb_must_check;
 
 bool sb_log_on(enum sb_topic topic);
 
+/*
+ * Where lines go (without a newline) instead of to stderr: for whoever else writes there, as cmd/
+ * does. Call before starting threads.
+ */
+void sb_log_to(void (*sink)(const char *line));
+
 /* One line, escaped, written at once. Does nothing while the topic is off. */
 void sb_log(enum sb_topic topic, const char *fmt, ...) sb_printf(2, 3);
 

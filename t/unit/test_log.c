@@ -103,6 +103,22 @@ static void test_sb_log__bounds_a_line(void **state)
 	assert_null(strchr(line, '\001'));
 }
 
+static char sunk[256];
+
+static void sink(const char *line)
+{
+	snprintf(sunk, sizeof(sunk), "%s", line);
+}
+
+/* Last: the sink stays. */
+static void test_sb_log_to__takes_the_lines(void **state)
+{
+	(void)state;
+	sb_log_to(sink);
+	assert_string_equal(said(SB_NOTE, "a\nb"), "");
+	assert_string_equal(sunk, "sbinject: note: a\\x0ab");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -111,6 +127,7 @@ int main(void)
 		cmocka_unit_test(test_sb_log_enable_list__turns_topics_on),
 		cmocka_unit_test(test_sb_log__writes_one_clean_line),
 		cmocka_unit_test(test_sb_log__bounds_a_line),
+		cmocka_unit_test(test_sb_log_to__takes_the_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
