@@ -2,24 +2,23 @@
 /*
  * Bringing a payload into a container and speaking with it afterwards.
  *
- * The payload lives in a home of its own, a directory that only root can write, under a name that
- * is its digest; from there it puts itself at the path where hosts look for it. An injection is one
- * upload under a name that nobody can guess, and one run of the uploaded program, which checks its
- * own digest, moves itself into place and starts or replaces the service. What it reports crosses
- * from an untrusted container: it is bounded, parsed strictly and tied to this run by a nonce.
+ * The payload lives in a home of its own, a directory that only root can enter; from there it puts
+ * itself at the path where hosts look for it. An injection is one upload and one run of what was
+ * uploaded, which checks its own digest, moves itself into place and starts or replaces the
+ * service. What it reports crosses from an untrusted container: it is bounded, parsed strictly and
+ * tied to this run by a nonce.
  */
 #ifndef PAYLOADS_DELIVER_H
 #define PAYLOADS_DELIVER_H
 
-#include "payloads/plan.h"
+#include "payloads/visit.h"
 
 enum deliver_was { WAS_ABSENT, WAS_SAME, WAS_OTHER };
 
 struct deliver_receipt {
 	enum deliver_was was; /* what was there before */
 	bool started;	      /* the service was started by this run */
-	bool uploaded;
-	long long pid; /* of the service, inside the container */
+	long long pid;	      /* of the service, inside the container */
 	long long uid;
 	char release[32];
 	char sha256[65]; /* of the running service's own executable, as it reports it */
@@ -32,10 +31,8 @@ struct deliver_receipt {
 int deliver_inject(
 	struct plan *plan, struct deliver_receipt *ret, struct sb_err *err) sb_must_check;
 
-/* What `status` tells. */
+/* What `status` tells of a container that has this payload. */
 struct deliver_status {
-	bool present;	 /* this very payload is in place */
-	char other[65];	 /* else the digest of another that is, or "" */
 	bool path_ok;	 /* the path where hosts look is this payload */
 	bool running;	 /* the service answers */
 	bool can_switch; /* it can run tools as other users */
@@ -43,6 +40,8 @@ struct deliver_status {
 	char release[32];
 	char sha256[65]; /* of the running service */
 };
+
+/* SB_NO_SERVICE: not injected. SB_MISMATCH: another version is there. */
 int deliver_status(struct plan *plan, struct deliver_status *ret, struct sb_err *err) sb_must_check;
 
 /*
@@ -52,16 +51,20 @@ int deliver_status(struct plan *plan, struct deliver_status *ret, struct sb_err 
 int deliver_find(struct eng_client *client, const char *id, const char *home_path, char ret[65],
 	struct sb_err *err) sb_must_check;
 
+/* 1: this payload is in place; else 0, with the digest of another in `other`, or "". */
+int deliver_is_present(struct plan *plan, char other[65], struct sb_err *err) sb_must_check;
+
+/* 1: there is a home, of whatever release. */
+int deliver_has_home(struct plan *plan, struct sb_err *err) sb_must_check;
+
 /* Stop the service and delete everything ever placed. *ret_removed false: nothing was there. */
 int deliver_remove(struct plan *plan, bool *ret_removed, struct sb_err *err) sb_must_check;
 
 /*
- * Start the payload in place with a sub-command (`exec`, `pipe`), to speak with it. Not being there
- * shows in what it prints: deliver_explain turns that into an error.
+ * Start the payload in place with a sub-command (`pipe`), to speak with it by ret->exec. Errors as
+ * for deliver_status.
  */
-int deliver_open(struct plan *plan, const char *command, struct eng_exec **ret,
+int deliver_open(struct plan *plan, const char *command, struct visit *ret,
 	struct sb_err *err) sb_must_check;
-int deliver_explain(
-	struct plan *plan, struct eng_exec *exec, const struct sb_buf *out, struct sb_err *err);
 
 #endif

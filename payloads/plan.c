@@ -44,19 +44,6 @@ int plan_look(struct eng_client *client, const struct plan_opts *opts, const cha
 	return find_facts(ret, opts, err);
 }
 
-int plan_trusts_home(struct plan *plan, bool *ret, struct sb_err *err)
-{
-	struct eng_stat stat;
-	int found;
-
-	*ret = !plan->home.shared;
-	if (*ret)
-		return 0;
-	found = eng_archive_stat(plan->client, plan->container.id, plan->home.dir, &stat, err);
-	*ret = found == 0 && stat.type == ENG_DIR && (stat.mode & 022) == 0;
-	return found < 0 ? -1 : 0;
-}
-
 static int check_require(
 	const struct plan *plan, const struct plan_require *require, struct sb_err *err)
 {
@@ -92,6 +79,9 @@ int plan_make(struct eng_client *client, const struct plan_opts *opts, const cha
 		return -1;
 	snprintf(ret->home_path, sizeof(ret->home_path), "%s/.sbinject",
 		strcmp(ret->home.dir, "/") ? ret->home.dir : "");
+	/* Where others can write, even that name may have been watched and used. */
+	if (!ret->home.shared)
+		key_name(opts->key, ret->payload.sha256, ret->container.id, ret->keep);
 	sb_log(SB_NOTE, "rule at %s:%d: payload '%s' (sha256 %.12s), home '%s'", opts->conf->file,
 		ret->rule->line, ret->payload.name, ret->payload.sha256, ret->home_path);
 	return 0;

@@ -8,6 +8,7 @@
 
 #include "conf/rule.h"
 #include "payloads/catalogue.h"
+#include "payloads/key.h"
 #include "recon/recon.h"
 
 /* What the caller insists on: fields that are NULL ask nothing. */
@@ -21,6 +22,7 @@ struct plan_opts {
 	const struct conf *conf;
 	const char *client; /* --client, or NULL */
 	struct plan_require require;
+	const struct key *key; /* for names that only this user knows */
 };
 
 struct plan {
@@ -32,7 +34,8 @@ struct plan {
 	const struct conf_rule *rule;
 	struct payload_bytes payload;
 	struct recon_home home;
-	char home_path[64]; /* "/.sbinject" */
+	char home_path[64];	  /* "/.sbinject" */
+	char keep[KEY_NAME_SIZE]; /* name of a program in it that may be run again; or "" */
 };
 
 #define PLAN_INIT                                                              \
@@ -54,12 +57,6 @@ int plan_make(struct eng_client *client, const struct plan_opts *opts, const cha
  * socket: such a container runs under emulation, or its image's label lies.
  */
 bool plan_is_foreign(const struct plan *plan);
-
-/*
- * Whether what is found in the home can be believed: only root could have put it there. Asks the
- * engine only where that is not certain from the start.
- */
-int plan_trusts_home(struct plan *plan, bool *ret, struct sb_err *err) sb_must_check;
 
 /* Only what the facts are: container, image and facts; no rule, no payload. */
 int plan_look(struct eng_client *client, const struct plan_opts *opts, const char *ref,

@@ -36,20 +36,25 @@ static int read_failure(const json_t *doc, struct sb_err *err)
 	return garbled("it reports an unknown failure", err);
 }
 
-json_t *receipt_parse(const char *line, size_t len, const char *nonce, struct sb_err *err)
+json_t *receipt_parse(
+	const char *line, size_t len, const char *nonce, bool *ret_ours, struct sb_err *err)
 {
 	json_auto_t *doc = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
 	const char *said = sb_json_str(doc, "nonce");
+	int ret = 0;
 
+	*ret_ours = false;
 	if (!json_is_object(doc) || sb_json_int(doc, "sbinject", 0) != PAYLOAD_WIRE)
-		garbled("its answer is not a receipt", err);
+		ret = garbled("its answer is not a receipt", err);
 	else if (!said || strcmp(said, nonce) != 0)
-		garbled("its receipt is not of this run", err);
-	else if (json_is_false(sb_json_at(doc, "ok")))
-		read_failure(doc, err);
-	else if (!sb_json_bool(doc, "ok"))
-		garbled("its receipt tells no outcome", err);
-	return err->code == SB_OK ? sb_steal(doc) : NULL;
+		ret = garbled("its receipt is not of this run", err);
+	else
+		*ret_ours = true;
+	if (*ret_ours && json_is_false(sb_json_at(doc, "ok")))
+		ret = read_failure(doc, err);
+	else if (*ret_ours && !sb_json_bool(doc, "ok"))
+		ret = garbled("its receipt tells no outcome", err);
+	return ret == 0 ? sb_steal(doc) : NULL;
 }
 
 /* Copy a short text of plain characters; anything else is not from our program. */

@@ -6,11 +6,12 @@
 #include "payloads/deliver.h"
 
 /*
- * Parse one line: strict JSON of ours, with this nonce; returns a new reference. Anything else is
- * SB_MISMATCH; a well-formed report of a failure is the failure's own code.
+ * Parse one line: strict JSON of ours, with this nonce (then *ret_ours is set, whatever it says);
+ * returns a new reference. Anything else is SB_MISMATCH; a well-formed report of a failure is the
+ * failure's own code.
  */
-json_t *receipt_parse(
-	const char *line, size_t len, const char *nonce, struct sb_err *err) sb_must_check;
+json_t *receipt_parse(const char *line, size_t len, const char *nonce, bool *ret_ours,
+	struct sb_err *err) sb_must_check;
 
 /* Read the answers to `install` and `status`. A missing or odd member is SB_MISMATCH. */
 int receipt_read_install(const json_t *doc, const char *sha256, struct deliver_receipt *ret,

@@ -30,7 +30,8 @@ static void check_word(const char *word, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct sb_err err = SB_ERR_INIT, err_install = SB_ERR_INIT, err_status = SB_ERR_INIT;
-	json_auto_t *doc = receipt_parse((const char *)data, size, "n", &err);
+	bool ours;
+	json_auto_t *doc = receipt_parse((const char *)data, size, "n", &ours, &err);
 	struct deliver_receipt receipt = {0};
 	struct deliver_status status = {0};
 

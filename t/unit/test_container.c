@@ -353,7 +353,8 @@ static int receipt_once(struct sb_err *err)
 {
 	static const char line[] = "{\"sbinject\":1,\"nonce\":\"n\",\"ok\":true,\"was\":\"same\","
 				   "\"sha256\":\"" ID "\",\"release\":\"0.1.0\",\"pid\":7}";
-	json_auto_t *doc = receipt_parse(line, sizeof(line) - 1, "n", err);
+	bool ours;
+	json_auto_t *doc = receipt_parse(line, sizeof(line) - 1, "n", &ours, err);
 	struct deliver_receipt receipt;
 
 	return doc ? receipt_read_install(doc, ID, &receipt, err) : -1;

@@ -19,10 +19,11 @@ static json_t *parse(const char *line, struct sb_err *err)
 {
 	/* Without a NUL behind it, so that the sanitizer sees a read beyond the end. */
 	sb_autofree char *copy = malloc(strlen(line) ? strlen(line) : 1);
+	bool ours;
 
 	assert_non_null(copy);
 	memcpy(copy, line, strlen(line));
-	return receipt_parse(copy, strlen(line), NONCE, err);
+	return receipt_parse(copy, strlen(line), NONCE, &ours, err);
 }
 
 static void test_receipt_parse__takes_ours(void **state)

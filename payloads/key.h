@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names that nobody inside a container can foresee. A payload that stands ready from an earlier run
+ * is run again, as root, only under a name made from a secret of this user on this host: what an
+ * image or a process inside has put anywhere else is never started.
+ */
+#ifndef PAYLOADS_KEY_H
+#define PAYLOADS_KEY_H
+
+#include "engine/base.h"
+
+#include <stdbool.h>
+
+struct key {
+	unsigned char bytes[32];
+	bool known; /* false: it can neither be read nor kept, and nothing is ever reused */
+};
+
+/*
+ * Read the key from $XDG_STATE_HOME/sbinject/key (default ~/.local/state), made on first use, 0600.
+ * Never fails: without a place to keep one, reuse is off (-v says so).
+ */
+void key_load(struct key *ret);
+
+/* "run-" and 64 hex digits: the name of the payload `sha256` in the container `id`; "" without key.
+ */
+enum { KEY_NAME_SIZE = 4 + 64 + 1 };
+void key_name(const struct key *key, const char *sha256, const char *id, char ret[KEY_NAME_SIZE]);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+#include "payloads/visit.h"
+
+#include "engine/log.h"
+#include "engine/tar.h"
+#include "engine/text.h"
+#include "payloads/receipt.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum {
+	CLEANUP_TIMEOUT_MS = 20 * 1000, /* to undo what a failed visit placed */
+	SETTLE_MS = 5 * 1000,		/* an interrupted program may take to finish inside */
+};
+
+void visit_end(struct visit *visit)
+{
+	eng_exec_close(sb_steal(visit->exec));
+}
+
+static int new_nonce(struct visit *visit, struct sb_err *err)
+{
+	unsigned char bytes[16];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return sb_err_set(err, SB_FAILED, "the system gives no random bytes");
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(visit->nonce + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+int visit_begin(struct plan *plan, struct visit *ret, struct sb_err *err)
+{
+	struct eng_stat stat;
+	char path[256];
+	int found;
+
+	*ret = (struct visit){.plan = plan};
+	if (new_nonce(ret, err) < 0)
+		return -1;
+	if (!plan->keep[0])
+		return 0;
+	snprintf(path, sizeof(path), "%s/%s", plan->home_path, plan->keep);
+	found = eng_archive_stat(plan->client, plan->container.id, path, &stat, err);
+	if (found < 0)
+		return -1;
+	if (found || stat.type != ENG_FILE || stat.size != plan->payload.size)
+		return 0;
+	snprintf(ret->name, sizeof(ret->name), "%s", plan->keep);
+	return 1;
+}
+
+static int put_program(
+	struct visit *visit, const char *sha256, const void *data, size_t size, struct sb_err *err)
+{
+	const struct plan *plan = visit->plan;
+	sb_autobuf struct sb_buf tar = SB_BUF_INIT(SB_MAX_PAYLOAD + 65536);
+	char file[160];
+	const struct eng_tar_member members[] = {
+		{".sbinject/", 0700, NULL, 0},
+		{file, 0755, data, size},
+	};
+
+	snprintf(visit->name, sizeof(visit->name), "%s.%s", sha256, visit->nonce);
+	snprintf(file, sizeof(file), ".sbinject/%s", visit->name);
+	if (eng_tar_write(members, SB_ARRAY_SIZE(members), &tar, err) < 0)
+		return -1;
+	visit->uploaded = true;
+	return eng_archive_put(
+		plan->client, plan->container.id, plan->home.dir, tar.data, tar.len, err);
+}
+
+int visit_run(struct visit *visit, const char *command, struct sb_err *err)
+{
+	char path[256];
+	const char *argv[] = {path, command, NULL};
+
+	snprintf(path, sizeof(path), "%s/%s", visit->plan->home_path, visit->name);
+	return eng_exec_start(
+		visit->plan->client, visit->plan->container.id, argv, &visit->exec, err);
+}
+
+/* ---- what a program that did not start looks like ---- */
+
+static const struct {
+	const char *words;
+	enum sb_code code;
+	const char *cause;
+} exec_causes[] = {
+	{"exec format error", SB_UNSUPPORTED,
+		"it is for another architecture than the container can run"},
+	{"permission denied", SB_UNSUPPORTED,
+		"executing is not permitted (a noexec mount, or a security policy)"},
+	{"operation not permitted", SB_UNSUPPORTED, "a security policy forbids it"},
+	{"no such file or directory", SB_UNSUPPORTED, "it is gone, or a mount hides it"},
+	{"is not running", SB_NO_CONTAINER, "the container stopped"},
+	{"not in running state", SB_NO_CONTAINER, "the container stopped"},
+	{"cannot allocate memory", SB_UNSUPPORTED, "there is no memory left"},
+	{"resource temporarily unavailable", SB_UNSUPPORTED, "its limit of processes is reached"},
+	{"no space left", SB_UNSUPPORTED, "there is no space left"},
+};
+
+/* The first line of what came, printable; engines say why a start failed in the stream itself. */
+static void first_words(struct visit *visit, const struct sb_buf *out, char *text, size_t size)
+{
+	const struct sb_buf *from = out->len ? out : eng_exec_stderr(visit->exec);
+	const char *line = sb_buf_str(from);
+
+	sb_text_clean(text, size, line, strcspn(line, "\r\n"));
+}
+
+int visit_explain(struct visit *visit, const struct sb_buf *out, struct sb_err *err)
+{
+	const struct plan *plan = visit->plan;
+	char text[300];
+	int status;
+
+	first_words(visit, out, text, sizeof(text));
+	for (size_t i = 0; i < SB_ARRAY_SIZE(exec_causes); i++)
+		if (strcasestr(text, exec_causes[i].words))
+			return sb_err_set(err, exec_causes[i].code,
+				"cannot run the payload in the container: %s (%s: %s)",
+				exec_causes[i].cause, eng_client_kind_name(plan->client), text);
+	if (eng_exec_status(visit->exec, &status, err) < 0)
+		return -1;
+	/* Some runtimes lose the words of a failed execve. */
+	if (plan_is_foreign(plan))
+		return sb_err_set(err, SB_UNSUPPORTED,
+			"cannot run the payload in the container: it is for %s, and emulation of "
+			"that architecture does not work here%s%s",
+			plan->image.arch, text[0] ? ": " : "", text);
+	if (status == 0)
+		return sb_err_set(
+			err, SB_NO_ENGINE, "the engine's stream ended before the payload's answer");
+	return sb_err_set(err, SB_NO_SERVICE,
+		"the payload ended with status %d instead of answering%s%s", status,
+		text[0] ? ": " : "", text);
+}
+
+/* ---- one question, one receipt ---- */
+
+static int read_line(struct visit *visit, struct sb_buf *out, struct sb_err *err)
+{
+	for (;;) {
+		int ret;
+
+		if (out->len && memchr(out->data, '\n', out->len))
+			return 0;
+		ret = eng_exec_read(visit->exec, -1, out, err);
+		if (ret)
+			return ret;
+	}
+}
+
+/* A line that is no JSON is an engine's word on why nothing was started; it has more to say. */
+static json_t *take_receipt(struct visit *visit, struct sb_err *err)
+{
+	sb_autobuf struct sb_buf out = SB_BUF_INIT(SB_MAX_RECEIPT);
+	json_t *receipt;
+	int ret = read_line(visit, &out, err);
+
+	while (ret == 0 && out.data[0] != '{')
+		ret = eng_exec_read(visit->exec, -1, &out, err);
+	if (ret > 0)
+		visit_explain(visit, &out, err);
+	if (ret)
+		return NULL;
+	sb_log(SB_TRACE_EXEC, "receipt %.*s", (int)strcspn(out.data, "\n"), out.data);
+	receipt = receipt_parse(
+		out.data, strcspn(out.data, "\n"), visit->nonce, &visit->answered, err);
+	return receipt;
+}
+
+static int send_question(struct visit *visit, json_t *question, struct sb_err *err)
+{
+	sb_autofree char *line = NULL;
+
+	if (json_object_set_new(question, "nonce", json_string(visit->nonce)) < 0 ||
+		json_object_set_new(question, "home", json_string(visit->plan->home_path)) < 0)
+		return sb_err_nomem(err);
+	line = json_dumps(question, JSON_COMPACT);
+	if (!line)
+		return sb_err_nomem(err);
+	/* A program that never started takes no input either: what it printed tells why. */
+	if (eng_exec_write(visit->exec, line, strlen(line), err) < 0 ||
+		eng_exec_write(visit->exec, "\n", 1, err) < 0)
+		return -1;
+	return 0;
+}
+
+static json_t *converse(
+	struct visit *visit, const char *command, json_t *question, struct sb_err *err)
+{
+	if (!question) {
+		sb_err_nomem(err);
+		return NULL;
+	}
+	if (visit_run(visit, command, err) < 0 || send_question(visit, question, err) < 0)
+		return NULL;
+	return take_receipt(visit, err);
+}
+
+/* ---- undoing ---- */
+
+/*
+ * Upload a cleaner beside what a failed visit left and let it delete both; and the whole
+ * installation, if that visit had made it from nothing but its receipt was lost. The payload itself
+ * may not be able to run here; where the engine's own architecture is known, that one's can.
+ */
+static int discard(struct visit *failed, struct sb_err *err)
+{
+	const struct plan *plan = failed->plan;
+	const struct payload *other =
+		plan_is_foreign(plan) ? payload_by_arch(payload_own_arch()) : NULL;
+	sb_auto(visit_end) struct visit cleaner = {.plan = failed->plan};
+	json_auto_t *question = NULL, *receipt = NULL;
+
+	if (new_nonce(&cleaner, err) < 0 ||
+		put_program(&cleaner, other ? other->sha256 : plan->payload.sha256,
+			other ? other->data : plan->payload.data,
+			other ? other->size : plan->payload.size, err) < 0)
+		return -1;
+	question = json_pack(
+		"{s:[s, s], s:s}", "discard", failed->name, cleaner.name, "born", failed->nonce);
+	receipt = converse(&cleaner, "uninstall", question, err);
+	return receipt ? 0 : -1;
+}
+
+/* *why stays the reason to be told, with a word added if undoing failed too. */
+static void undo(struct visit *failed, struct sb_err *why)
+{
+	struct sb_err err = SB_ERR_INIT;
+
+	eng_begin_cleanup(failed->plan->client, CLEANUP_TIMEOUT_MS);
+	if (discard(failed, &err) == 0)
+		sb_log(SB_NOTE, "removed what had been placed");
+	else if (err.code != SB_NO_CONTAINER)
+		sb_err_add(why, "; '%s' may be left inside ('sbinject remove' deletes it): %s",
+			failed->plan->home_path, err.text);
+}
+
+int visit_upload(struct visit *visit, struct sb_err *err)
+{
+	const struct payload_bytes *payload = &visit->plan->payload;
+
+	if (put_program(visit, payload->sha256, payload->data, payload->size, err) == 0)
+		return 0;
+	undo(visit, err);
+	return -1;
+}
+
+static json_t *late_receipt(struct visit *visit)
+{
+	struct sb_err ignored = SB_ERR_INIT;
+	json_t *receipt = NULL;
+
+	eng_begin_cleanup(visit->plan->client, SETTLE_MS);
+	if (visit->exec)
+		receipt = take_receipt(visit, &ignored);
+	eng_begin_cleanup(visit->plan->client, CLEANUP_TIMEOUT_MS);
+	return receipt;
+}
+
+json_t *visit_ask(struct visit *visit, const char *command, json_t *question, struct sb_err *err)
+{
+	json_t *receipt = converse(visit, command, question, err);
+
+	json_decref(question);
+	if (receipt)
+		return receipt;
+	/* An interrupted program goes on inside; what it made is known once it has reported. */
+	if (err->code == SB_INTERRUPTED)
+		receipt = late_receipt(visit);
+	if (!receipt && visit->uploaded && !visit->answered)
+		undo(visit, err);
+	return receipt;
+}
