@@ -135,6 +135,17 @@ int sys_digest(int fd, char hex[SHA256_HEX])
 	return n < 0 ? -errno : 0;
 }
 
+int sys_self_digest(char hex[SHA256_HEX])
+{
+	int fd = sys_open_self();
+	int r = fd < 0 ? fd : sys_digest(fd, hex);
+
+	io_close(&fd);
+	if (r < 0)
+		hex[0] = '\0';
+	return r;
+}
+
 int sys_random_hex(char *text, size_t bytes)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -156,7 +167,7 @@ static bool is_usable_dir(const char *path)
 	struct stat st;
 
 	return path && path[0] == '/' && stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
-	       faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0;
+	       faccessat(AT_FDCWD, path, W_OK | X_OK, 0) == 0;
 }
 
 const char *sys_tmpdir(void)
@@ -188,6 +199,13 @@ bool sys_can_switch_user(void)
 	if (syscall(SYS_capget, &head, data) < 0)
 		return geteuid() == 0;
 	return (data[0].effective & need) == need;
+}
+
+unsigned long long sys_pid_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 ? (unsigned long long)st.st_ino : 0;
 }
 
 unsigned long long sys_start_time(pid_t pid)

@@ -30,6 +30,8 @@ const char *sys_exec_path(void);
 void sys_undumpable(void);
 /* Digest of everything in an open file; its offset is not used: 0 or -errno. */
 int sys_digest(int fd, char hex[SHA256_HEX]);
+/* That of the own executable: 0, or -errno and an empty text. */
+int sys_self_digest(char hex[SHA256_HEX]);
 /* 2 * bytes lower case hex digits and a NUL: 0 or -errno. */
 int sys_random_hex(char *text, size_t bytes);
 /* The first of $TMPDIR $TEMP $TMP /tmp /var/tmp /usr/tmp /dev/shm /run / that is a writable
@@ -37,6 +39,8 @@ int sys_random_hex(char *text, size_t bytes);
 const char *sys_tmpdir(void);
 /* True when the process can become another user. */
 bool sys_can_switch_user(void);
+/* What tells the own PID namespace from others, 0 when it is unknown (no /proc). */
+unsigned long long sys_pid_namespace(void);
 /* Start time of a process in clock ticks, 0 when it is unknown (no /proc, no such process). */
 unsigned long long sys_start_time(pid_t pid);
 

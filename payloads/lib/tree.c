@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "payloads/lib/io.h"
@@ -15,11 +16,18 @@
 
 #define MAX_DEPTH 64
 #define CLEAR_BUDGET 100000
+#define SWEEP_BUDGET 1000000
+#define SWEEP_ENTRIES 100000
+#define RENEW_ATTEMPTS 100
+#define REMOVE_ATTEMPTS 10
+#define ASIDE ".sbinject-cleared-"
+#define ASIDE_SIZE 40
+#define EXCHANGE 2 /* RENAME_EXCHANGE */
 
 static bool is_shut_to_its_owner(int dirfd, const struct stat *st)
 {
 	return st->st_uid == geteuid() && !(st->st_mode & S_IWUSR) &&
-	       faccessat(dirfd, ".", W_OK, AT_EACCESS) < 0 && errno == EACCES;
+	       faccessat(dirfd, ".", W_OK, 0) < 0 && errno == EACCES;
 }
 
 void tree_parent_open(struct tree_parent *parent, int dirfd)
@@ -107,53 +115,89 @@ int tree_open_dir(int dirfd, const char *name)
 	return io_open(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK, 0);
 }
 
-static int remove_at(int dirfd, const char *name, int *budget, int depth, dev_t dev);
+struct removal {
+	int budget;
+	dev_t dev;
+	int top;	/* the directory that is being removed */
+	unsigned moved; /* into it, from too far down */
+};
 
-static int remove_content(int fd, int *budget, int depth, dev_t dev)
+static int remove_at(struct removal *removal, int dirfd, const char *name, int depth);
+
+static int remove_entries(struct removal *removal, DIR *dir, int depth)
 {
-	DIR *dir = fdopendir(fd);
 	struct dirent *entry;
 	int first = 0;
 
-	if (!dir) {
-		close(fd);
-		return -ENOMEM;
-	}
 	while ((entry = readdir(dir))) {
 		int r;
 
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
-		r = remove_at(dirfd(dir), entry->d_name, budget, depth + 1, dev);
+		r = remove_at(removal, dirfd(dir), entry->d_name, depth + 1);
 		if (r < 0 && first == 0)
 			first = r;
 		if (r == -E2BIG)
 			break;
 	}
-	closedir(dir);
 	return first;
 }
 
-static int remove_at(int dirfd, const char *name, int *budget, int depth, dev_t dev)
+static int remove_content(struct removal *removal, int fd, int depth)
+{
+	DIR *dir = fdopendir(fd);
+	int r;
+
+	if (!dir) {
+		close(fd);
+		return -ENOMEM;
+	}
+	if (depth == 0)
+		removal->top = fd;
+	r = remove_entries(removal, dir, depth);
+	while (depth == 0 && removal->moved > 0 && r != -E2BIG) {
+		removal->moved = 0;
+		rewinddir(dir);
+		r = remove_entries(removal, dir, depth);
+	}
+	closedir(dir);
+	return r;
+}
+
+/* For a directory too far down to go on with: every level costs a descriptor. */
+static int move_up(struct removal *removal, int dirfd, const char *name)
+{
+	char fresh[40] = "deep-";
+	int r = sys_random_hex(fresh + strlen(fresh), 8);
+
+	if (r < 0 || renameat(dirfd, name, removal->top, fresh) < 0)
+		return -E2BIG;
+	removal->moved++;
+	return 0;
+}
+
+static int remove_at(struct removal *removal, int dirfd, const char *name, int depth)
 {
 	struct stat st;
 	int fd, r;
 
-	if (--*budget < 0 || depth > MAX_DEPTH)
+	if (--removal->budget < 0)
 		return -E2BIG;
 	if (unlinkat(dirfd, name, 0) == 0)
 		return 0;
 	r = -errno;
 	if (r != -EISDIR && r != -EPERM)
 		return r;
+	if (depth > MAX_DEPTH)
+		return move_up(removal, dirfd, name);
 	fd = tree_open_dir(dirfd, name);
 	if (fd < 0)
 		return fd == -ENOTDIR || fd == -ELOOP ? r : fd;
-	if (fstat(fd, &st) == 0 && st.st_dev != dev) {
+	if (fstat(fd, &st) == 0 && st.st_dev != removal->dev) {
 		close(fd);
 		return -EBUSY;
 	}
-	r = remove_content(fd, budget, depth, dev);
+	r = remove_content(removal, fd, depth);
 	if (unlinkat(dirfd, name, AT_REMOVEDIR) == 0)
 		return 0;
 	return r < 0 ? r : -errno;
@@ -161,28 +205,118 @@ static int remove_at(int dirfd, const char *name, int *budget, int depth, dev_t 
 
 int tree_remove(int dirfd, const char *name, int budget)
 {
+	struct removal removal = {.budget = budget};
 	struct tree_parent parent;
 	struct stat st;
 	int r;
 
 	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
+	removal.dev = st.st_dev;
 	tree_parent_open(&parent, dirfd);
-	r = remove_at(dirfd, name, &budget, 0, st.st_dev);
+	r = remove_at(&removal, dirfd, name, 0);
 	tree_parent_close(&parent);
 	return r;
 }
 
+/* For what was moved aside; somebody who still uses it may add to it meanwhile. */
+static void remove_aside(int dirfd, const char *name)
+{
+	for (int i = 0; i < REMOVE_ATTEMPTS; i++)
+		if (tree_remove(dirfd, name, CLEAR_BUDGET) != -ENOTEMPTY)
+			break;
+}
+
+static int aside_name(char name[ASIDE_SIZE])
+{
+	strcpy(name, ASIDE);
+	return sys_random_hex(name + strlen(ASIDE), 8);
+}
+
 int tree_clear(int dirfd, const char *name)
 {
-	char aside[64] = ".sbinject-cleared-";
-	int r = sys_random_hex(aside + strlen(aside), 8);
+	char aside[ASIDE_SIZE];
+	int r = aside_name(aside);
 
 	if (r == 0)
 		r = tree_rename(dirfd, name, dirfd, aside);
 	if (r == 0)
-		tree_remove(dirfd, aside, CLEAR_BUDGET);
+		remove_aside(dirfd, aside);
 	return r == -ENOENT ? 0 : r;
+}
+
+/* Brings 'fresh', a directory, under 'name'; what was there is then called 'fresh', if anything
+   was. 0, -errno, -EAGAIN when somebody was faster. */
+static int exchange(int dirfd, const char *fresh, const char *name)
+{
+	char aside[ASIDE_SIZE];
+	int r;
+
+	if (syscall(SYS_renameat2, dirfd, fresh, dirfd, name, EXCHANGE) == 0)
+		return 0;
+	if (errno == EROFS || errno == EACCES || errno == EBUSY)
+		return -errno;
+	/* nothing there, or not possible here; an empty directory is replaced in one step, too */
+	if (renameat(dirfd, fresh, dirfd, name) == 0)
+		return 0;
+	if (errno != ENOTDIR && errno != ENOTEMPTY && errno != EEXIST)
+		return -errno;
+	r = aside_name(aside);
+	if (r == 0 && renameat(dirfd, name, dirfd, aside) < 0 && errno != ENOENT)
+		return -errno;
+	if (r == 0)
+		r = renameat(dirfd, fresh, dirfd, name) < 0 ? -EAGAIN : 0;
+	remove_aside(dirfd, aside);
+	return r;
+}
+
+int tree_renew_dir(int dirfd, const char *name, mode_t mode)
+{
+	char fresh[ASIDE_SIZE];
+	struct tree_parent parent;
+	int r = aside_name(fresh), fd = -1;
+
+	tree_parent_open(&parent, dirfd);
+	if (r == 0 && mkdirat(dirfd, fresh, mode) < 0)
+		r = -errno;
+	if (r == 0) {
+		fd = r = tree_open_dir(dirfd, fresh);
+		if (fd >= 0)
+			r = fchmod(fd, mode) < 0 ? -errno : -EAGAIN;
+		for (int i = 0; r == -EAGAIN && i < RENEW_ATTEMPTS; i++)
+			r = exchange(dirfd, fresh, name);
+		/* the former, or ours if we failed */
+		remove_aside(dirfd, fresh);
+	}
+	tree_parent_close(&parent);
+	if (r < 0)
+		io_close(&fd);
+	return r < 0 ? r : fd;
+}
+
+static bool is_aside(const char *name)
+{
+	size_t len = strlen(ASIDE);
+
+	return strncmp(name, ASIDE, len) == 0 && strlen(name) == len + 16 &&
+	       strspn(name + len, "0123456789abcdef") == 16;
+}
+
+int tree_sweep(int dirfd)
+{
+	int copy = io_open(dirfd, ".", O_RDONLY | O_DIRECTORY, 0), removed = 0;
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry;
+
+	if (!dir) {
+		io_close(&copy);
+		return 0;
+	}
+	for (int left = SWEEP_ENTRIES; left > 0 && (entry = readdir(dir)); left--)
+		if (is_aside(entry->d_name))
+			removed += tree_remove(dirfd, entry->d_name, SWEEP_BUDGET) == 0;
+	closedir(dir);
+	return removed;
 }
 
 /* Opens 'name' below 'fd', creating it if that is wanted; 'upto' is its whole path. */
@@ -194,6 +328,11 @@ static int step_down(int fd, const char *name, const char *upto, struct tree_mad
 	if (next != -ENOENT || !made)
 		return next;
 	r = tree_mkdir(fd, name, 0755);
+	if (r == -EEXIST) {
+		/* another process was faster, or a link leads nowhere */
+		next = io_open(fd, name, O_RDONLY | O_DIRECTORY, 0);
+		return next == -ENOENT ? r : next;
+	}
 	if (r < 0)
 		return r;
 	r = made->note(made, upto);

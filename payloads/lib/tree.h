@@ -36,12 +36,17 @@ int tree_symlink(const char *target, int dirfd, const char *name);
 
 /* ---- compound steps ---- */
 
-/* Deletes whatever is called 'name', directories with their content, at most 'budget' entries and
-   64 levels, other mounts not entered: 0 or -errno (-E2BIG past the budget). */
+/* Deletes whatever is called 'name', directories with their content of any depth, at most 'budget'
+   entries, other mounts not entered: 0 or -errno (-E2BIG past the budget). */
 int tree_remove(int dirfd, const char *name, int budget);
 /* Renames 'name' to something unpredictable beside it and deletes that: when it returns 0 the
    name is free, even if not everything could be deleted. */
 int tree_clear(int dirfd, const char *name);
+/* Puts a new directory in the place of whatever is called 'name', at once, however often somebody
+   else makes another there, and deletes the former like tree_clear(): descriptor or -errno. */
+int tree_renew_dir(int dirfd, const char *name, mode_t mode);
+/* Deletes what tree_clear() and tree_renew_dir() could not: number of things removed. */
+int tree_sweep(int dirfd);
 /* Opens a directory that is not a link: descriptor or -errno. */
 int tree_open_dir(int dirfd, const char *name);
 /* Opens the directory that contains the last component of an absolute path, links followed, and

@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "payloads/lib/frame.h"
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
+#include "payloads/sandbox-tools/install/home.h"
 #include "payloads/sandbox-tools/methods.h"
 
 int cli_complain(const struct fail *fail)
@@ -35,19 +37,23 @@ int cli_print_reply(const char *text, size_t len)
 struct answer {
 	struct rpc_call call; /* first: deliver() gets the call back */
 	struct buf *reply;
+	int result;
 };
 
 static void deliver(struct rpc_call *call, const char *text, size_t len)
 {
-	buf_add(((struct answer *)call)->reply, text, len);
+	struct answer *answer = (struct answer *)call;
+
+	answer->result = buf_add(answer->reply, text, len);
 }
 
-void cli_answer(char *text, size_t len, struct buf *reply)
+int cli_answer(char *text, size_t len, struct buf *reply)
 {
 	struct answer answer = {.call = {.deliver = deliver}, .reply = reply};
 
 	rpc_dispatch(sandbox_methods, RPC_IN_PROCESS, &answer.call, text, len);
 	rpc_request_release(&answer.call.req);
+	return answer.result;
 }
 
 int cli_place(struct place *place, struct fail *fail)
@@ -63,9 +69,18 @@ int cli_place(struct place *place, struct fail *fail)
 	return 0;
 }
 
+/* A program under a name of the home may be gone, or be about to go, once it runs. */
+static bool is_installed(void)
+{
+	const char *path = sys_exec_path(), *leaf = path ? strrchr(path, '/') : NULL;
+
+	return path && !(leaf && (home_is_delivery(leaf + 1) || home_is_kept(leaf + 1)));
+}
+
 int cli_connect(const struct cli *cli, struct fail *fail)
 {
-	struct service_start start = {sys_exec_path(), cli->argv0, io_in(SERVICE_START_MS)};
+	struct service_start start = {
+		sys_exec_path(), cli->argv0, io_in(SERVICE_START_MS), is_installed()};
 	struct place place;
 	bool started;
 	int fd;

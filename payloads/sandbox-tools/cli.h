@@ -32,8 +32,9 @@ int cli_complain(const struct fail *fail);
 /* The one way out for a JSON-RPC reply: text, newline, stdout. An empty text (the answer to a
    notification) is a lone newline. Exit status. Chunking of long replies belongs here. */
 int cli_print_reply(const char *text, size_t len);
-/* The request answered inside this process, appended to 'reply'. */
-void cli_answer(char *text, size_t len, struct buf *reply);
+/* The request answered inside this process, appended to 'reply': 0 or -errno if it does not fit
+   into memory. */
+int cli_answer(char *text, size_t len, struct buf *reply);
 /* A connection to the server, started if needed: descriptor or -1 with 'fail'. */
 int cli_connect(const struct cli *cli, struct fail *fail);
 /* The server's paths; takes INSPECT_SANDBOX_TOOLS_DIR out of the environment and remembers it. */

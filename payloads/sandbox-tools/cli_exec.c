@@ -83,8 +83,8 @@ static int answer(const struct cli *cli, struct buf *text, struct buf *reply, st
 		return r;
 	if (!here)
 		return ask_server(cli, text, reply, fail);
-	cli_answer(text->data, text->len, reply);
-	return 0;
+	r = cli_answer(text->data, text->len, reply);
+	return r < 0 ? fail_sys(fail, r, "cannot answer") : 0;
 }
 
 static int run(const struct cli *cli)

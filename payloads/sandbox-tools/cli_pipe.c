@@ -200,8 +200,11 @@ static void take_line(struct pipe *pipe, char *text, size_t len)
 	}
 	if (!rpc_request_is_valid(&req) ||
 		rpc_method_find(sandbox_methods, req.method, RPC_IN_PROCESS)) {
-		cli_answer(text, len, &reply);
-		print_line(pipe, reply.data, reply.len);
+		if (cli_answer(text, len, &reply) == 0)
+			print_line(pipe, reply.data, reply.len);
+		else if (req.id)
+			print_error(
+				pipe, req.id, RPC_SERVER_ERROR, "Server error", "out of memory");
 		buf_release(&reply);
 	} else {
 		forward(pipe, text, len, &req);
@@ -295,7 +298,7 @@ static void turn(struct pipe *pipe)
 		return;
 	}
 	/* the reader of our replies has gone */
-	if (fds[1].revents & (POLLERR | POLLNVAL))
+	if (fds[1].revents & (POLLERR | POLLHUP | POLLNVAL))
 		pipe->broken = true;
 	if (fds[1].revents & POLLOUT)
 		write_output(pipe);

@@ -24,8 +24,10 @@ static int check_health(const struct cli *cli)
 
 	if (fd < 0)
 		return cli_complain(&fail);
-	cli_answer(version, strlen(version), &reply);
-	r = cli_print_reply(reply.data, reply.len);
+	r = cli_answer(version, strlen(version), &reply);
+	if (r < 0)
+		fail_sys(&fail, r, "cannot answer");
+	r = r < 0 ? cli_complain(&fail) : cli_print_reply(reply.data, reply.len);
 	reply.len = 0;
 	if (r == 0) {
 		r = service_call(fd, remote, sizeof(remote) - 1, &reply, IO_NEVER, &fail);

@@ -8,6 +8,7 @@
 
 #include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/cli.h"
+#include "payloads/sandbox-tools/install/home.h"
 
 static const struct cli_command *const commands[] = {
 	&cli_exec,
@@ -89,13 +90,10 @@ static void seed_hashes(void)
  */
 static void forget_delivery(const char *path, const struct cli_command *command)
 {
-	static const char hex[] = "0123456789abcdef";
 	const char *name = strrchr(path, '/');
 
-	if (!name || command == &cli_install || strspn(++name, hex) != 64 || name[64] != '.' ||
-		strspn(name + 65, hex) != 32 || name[97])
-		return;
-	unlink(path);
+	if (name && command != &cli_install && home_is_delivery(name + 1))
+		unlink(path);
 }
 
 int main(int argc, char **argv)

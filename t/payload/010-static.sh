@@ -19,7 +19,7 @@ ARCHES=${ARCHES:-amd64 arm64}
 tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
 for d in one two/levels; do
 	mkdir -p "$tmp/$d" && cp -r payloads "$tmp/$d/"
-	(cd "$tmp/$d" && make -s -j2 -f payloads/payload.mk ARCHES="$ARCHES" B=out-${d%/*} payloads) >"$tmp/log" 2>&1 || cat "$tmp/log"
+	(cd "$tmp/$d" && make -s -j2 -f payloads/payload.mk ARCHES="$ARCHES" B=out-${d%/*} PB=out-${d%/*} payloads) >"$tmp/log" 2>&1 || cat "$tmp/log"
 done
 for a in $ARCHES; do
 	f=$B/payloads/$a/inspect-sandbox-tools

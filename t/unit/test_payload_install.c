@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "payloads/sandbox-tools/install/home.h"
 #include "payloads/sandbox-tools/install/spec.h"
 
 #define NONCE "0123456789abcdef0123456789abcdef"
@@ -36,7 +37,7 @@ static void test_spec_parse__accepts_what_sbinject_sends(void **state)
 			       "{\"nonce\":\"" NONCE "\",\"sha256\":\"" SHA "\",\"home\":\"/.sbinject\","
 			       "\"staged\":\"" SHA "." NONCE "\",\"path\":\"/var/tmp/.d/x\","
 			       "\"links\":[\"/opt/x\"],\"start\":[\"start-server\"],"
-			       "\"timeout_ms\":15000,\"unknown\":1}",
+			       "\"keep\":\"run-" SHA "\",\"timeout_ms\":15000,\"unknown\":1}",
 			       nonce),
 			 0);
 	assert_string_equal(nonce, NONCE);
@@ -66,6 +67,11 @@ static void test_spec_parse__refuses_everything_else(void **state)
 		"{\"nonce\":\"" NONCE "\",\"home\":\"/h\",\"links\":[5]}",
 		"{\"nonce\":\"" NONCE "\",\"home\":\"/h\",\"staged\":\"../x\"}",
 		"{\"nonce\":\"" NONCE "\",\"home\":\"/h\",\"staged\":\"\"}",
+		"{\"nonce\":\"" NONCE "\",\"home\":\"/h\",\"staged\":\"" SHA "\"}",
+		"{\"nonce\":\"" NONCE "\",\"home\":\"/h\",\"keep\":\"" SHA "\"}",
+		"{\"nonce\":\"" NONCE "\",\"home\":\"/h\",\"keep\":\"run-" SHA "0\"}",
+		"{\"nonce\":\"" NONCE "\",\"home\":\"/h\",\"keep\":null}",
+		"{\"nonce\":\"" NONCE "\",\"home\":\"/h\",\"discard\":[\"state.json\"]}",
 		"{\"nonce\":\"" NONCE "\",\"home\":\"/h\",\"start\":[5]}",
 		"{\"nonce\":\"" NONCE "\",\"home\":\"/h\",\"cwd\":\"x\"}",
 	};
@@ -75,6 +81,32 @@ static void test_spec_parse__refuses_everything_else(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_int_equal(parse(SPEC_UNINSTALL, rows[i], nonce), -1);
 	assert_int_equal(parse(SPEC_INSTALL, "{\"nonce\":\"" NONCE "\",\"home\":\"/h\"}", nonce), -1);
+}
+
+static void test_home_is__tells_names_apart(void **state)
+{
+	static const struct {
+		const char *name;
+		int binary, delivery, kept;
+	} rows[] = {
+		{ SHA, 1, 0, 0 },
+		{ SHA "0", 0, 0, 0 },
+		{ SHA "." NONCE, 0, 1, 0 },
+		{ SHA ".", 0, 0, 0 },
+		{ SHA "." NONCE "0", 0, 0, 0 },
+		{ "run-" SHA, 0, 0, 1 },
+		{ "run-" NONCE, 0, 0, 0 },
+		{ "run-" SHA "." NONCE, 0, 0, 0 },
+		{ "", 0, 0, 0 },
+		{ "state.json", 0, 0, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(home_is_binary(rows[i].name), rows[i].binary);
+		assert_int_equal(home_is_delivery(rows[i].name), rows[i].delivery);
+		assert_int_equal(home_is_kept(rows[i].name), rows[i].kept);
+	}
 }
 
 static void test_receipt_code__translates_errors(void **state)
@@ -103,6 +135,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_spec_parse__accepts_what_sbinject_sends),
 		cmocka_unit_test(test_spec_parse__refuses_everything_else),
+		cmocka_unit_test(test_home_is__tells_names_apart),
 		cmocka_unit_test(test_receipt_code__translates_errors),
 	};
 

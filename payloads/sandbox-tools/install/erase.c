@@ -16,24 +16,29 @@
 
 #define CHUNKS_SUFFIX "-json-rpc-chunks"
 #define CHUNKS_BUDGET 1000000
+#define STOP_ATTEMPTS 5
 
 static const char *get(const struct erase *erase, const char *key)
 {
 	return json_string_value(json_object_get(erase->state, key));
 }
 
+/* Until nobody listens: a command that had begun before the program was removed may have started
+   the service once more. */
 static int stop_at(struct place *place, int64_t deadline, int *removed, struct fail *fail)
 {
-	int r;
-
-	if (service_stop(place, deadline, fail) < 0) {
-		place_close(place);
-		return -1;
+	for (int i = 0; i < STOP_ATTEMPTS; i++) {
+		if (service_look(place) == SERVICE_ELSEWHERE)
+			return 0;
+		if (service_stop(place, deadline, fail) < 0)
+			return -1;
+		if (place_open(place, false, fail) == 0)
+			*removed += place_erase(place);
+		if (service_look(place) == SERVICE_ABSENT)
+			return 0;
 	}
-	r = place_open(place, false, fail);
-	if (r == 0)
-		*removed += place_erase(place);
-	return 0;
+	return fail_code(
+		fail, "busy", "the service in '%s' is started again and again", place->dir);
 }
 
 /* The service where the state says it is, else where our environment says it would be. */
@@ -41,12 +46,16 @@ static int stop_service(const struct erase *erase, int *removed, struct fail *fa
 {
 	const char *recorded = get(erase, "server_dir");
 	struct place place;
+	int r;
 
 	if (!recorded || place_at(&place, recorded, fail) < 0) {
-		if (place_find(&place, fail) < 0)
-			return -1;
+		if (!erase->place)
+			return 0;
+		place = *erase->place;
 	}
-	return stop_at(&place, erase->spec->deadline, removed, fail);
+	r = stop_at(&place, erase->spec->deadline, removed, fail);
+	place_close(&place);
+	return r;
 }
 
 static bool is_ours(const struct erase *erase, int dirfd, const char *name)
@@ -72,30 +81,54 @@ static int remove_chunks(int parent, const char *dir_name)
 	return tree_remove(parent, name, CHUNKS_BUDGET) == 0;
 }
 
-static int remove_program(const struct erase *erase, const char *path)
+/* Opens the directory above the program's: descriptor or -1. 'name' and 'leaf' are the last two
+   components of the path, copied into buffers of NAME_MAX + 1 bytes. */
+static int open_above(const char *path, char *name, char *leaf)
 {
-	char dir[SPEC_PATH_MAX + 1], name[NAME_MAX + 1];
-	char *leaf;
-	int removed = 0, parent, fd;
+	char dir[SPEC_PATH_MAX + 1];
+	char *slash;
 
 	if (!path || strlen(path) >= sizeof(dir) || path[0] != '/')
-		return 0;
+		return -1;
 	strcpy(dir, path);
-	leaf = strrchr(dir, '/');
-	*leaf++ = '\0';
-	parent = tree_open_parent(dir, name, NULL);
+	slash = strrchr(dir, '/');
+	if (strlen(slash + 1) > NAME_MAX)
+		return -1;
+	strcpy(leaf, slash + 1);
+	*slash = '\0';
+	return tree_open_parent(dir, name, NULL);
+}
+
+static int remove_program(const struct erase *erase, const char *path)
+{
+	char name[NAME_MAX + 1], leaf[NAME_MAX + 1];
+	int parent = open_above(path, name, leaf), removed = 0, fd;
+
 	if (parent < 0)
 		return 0;
 	fd = tree_open_dir(parent, name);
-	if (fd >= 0) {
+	if (fd >= 0 && files_is_own_dir(fd)) {
 		files_sweep(fd);
+		removed += tree_sweep(fd);
 		if (is_ours(erase, fd, leaf))
 			removed += tree_unlink(fd, leaf) == 0;
-		close(fd);
 	}
-	removed += remove_chunks(parent, name);
-	/* without a record, a directory that held nothing but the program was made for it */
-	if (removed > 0 && !erase->state)
+	io_close(&fd);
+	close(parent);
+	return removed;
+}
+
+/* What the service left around the program, and without a record the directory, if it held nothing
+   but the program: then it was made for it. */
+static int remove_surroundings(const struct erase *erase, const char *path, bool was_there)
+{
+	char name[NAME_MAX + 1], leaf[NAME_MAX + 1];
+	int parent = open_above(path, name, leaf), removed;
+
+	if (parent < 0)
+		return 0;
+	removed = remove_chunks(parent, name) + tree_sweep(parent);
+	if ((was_there || removed > 0) && !erase->state)
 		removed += tree_rmdir(parent, name) == 0;
 	close(parent);
 	return removed;
@@ -116,14 +149,16 @@ static int remove_links(const struct erase *erase, const char *path)
 int erase_run(const struct erase *erase, int *ret_removed, struct fail *fail)
 {
 	const char *path = get(erase, "path");
-	int removed = 0;
+	int removed = 0, program;
 
-	if (stop_service(erase, &removed, fail) < 0)
-		return -1;
 	if (!path)
 		path = erase->spec->path;
 	removed += remove_links(erase, path);
-	removed += remove_program(erase, path);
+	program = remove_program(erase, path);
+	removed += program;
+	if (stop_service(erase, &removed, fail) < 0)
+		return -1;
+	removed += remove_surroundings(erase, path, program > 0);
 	removed += files_remove_parents(json_object_get(erase->state, "parents"), 0);
 	removed += home_erase(erase->home, erase->keep_deliveries);
 	*ret_removed = removed;

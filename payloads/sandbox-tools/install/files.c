@@ -18,17 +18,31 @@
 
 #define SWAP_NAMES 2 /* RENAME_EXCHANGE */
 #define TEMPORARY ".sbinject-new-"
+#define PROGRAM_MAX (64 << 20)
+#define SWEEP_ENTRIES 10000
+#define SWEEP_BUDGET 100000
 
 struct noted {
-	struct tree_made made; /* first: note() gets it back */
-	json_t *parents;
+	struct tree_made made; /* first: note_made() gets it back */
+	struct files_notes *notes;
 };
 
-static int note(struct tree_made *made, const char *path)
+static int note(struct files_notes *notes, const char *path)
 {
-	return json_array_append_new(((struct noted *)made)->parents, json_string(path)) < 0
-		       ? -ENOMEM
-		       : 0;
+	size_t last = json_array_size(notes->parents);
+	int r;
+
+	if (json_array_append_new(notes->parents, json_string(path)) < 0)
+		return -ENOMEM;
+	r = notes->save(notes);
+	if (r < 0)
+		json_array_remove(notes->parents, last);
+	return r;
+}
+
+static int note_made(struct tree_made *made, const char *path)
+{
+	return note(((struct noted *)made)->notes, path);
 }
 
 bool files_digest(int dirfd, const char *name, char hex[SHA256_HEX])
@@ -39,44 +53,49 @@ bool files_digest(int dirfd, const char *name, char hex[SHA256_HEX])
 
 	if (fd < 0)
 		return false;
-	good = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && sys_digest(fd, hex) == 0;
+	good = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	       st.st_size <= PROGRAM_MAX && sys_digest(fd, hex) == 0;
 	close(fd);
 	return good;
+}
+
+bool files_is_own_dir(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       !(st.st_mode & 022);
 }
 
 /* ---- the directory ---- */
 
 /* The last directory: a real one, ours, closed to others. What else is there is moved out of the
    way. */
-static int open_own_dir(
-	int parent, const char *name, const char *path, json_t *parents, struct fail *fail)
+static int open_own_dir(int parent, const char *name, const char *path, struct files_notes *notes,
+	struct fail *fail)
 {
-	int fd = tree_open_dir(parent, name), r;
+	int fd = tree_open_dir(parent, name);
 	struct stat st;
+	bool was;
+	int r;
 
 	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid()) {
 		if (st.st_mode & 022)
 			fchmod(fd, st.st_mode & 07755);
 		return fd;
 	}
-	if (fd != -ENOENT) {
-		io_close(&fd);
-		r = tree_clear(parent, name);
-		if (r < 0) {
-			fail_code(fail, "occupied", "cannot clear '%s': %s", path, strerror(-r));
-			return -1;
-		}
-	}
-	r = tree_mkdir(parent, name, 0700);
-	fd = r < 0 ? r : tree_open_dir(parent, name);
+	was = fd != -ENOENT;
+	io_close(&fd);
+	r = note(notes, path);
+	if (r < 0)
+		return fail_sys(fail, r, "cannot record '%s'", path);
+	fd = tree_renew_dir(parent, name, 0700);
+	if (fd < 0)
+		json_array_remove(notes->parents, json_array_size(notes->parents) - 1);
+	if (fd < 0 && was)
+		return fail_code(fail, "occupied", "cannot clear '%s': %s", path, strerror(-fd));
 	if (fd < 0)
 		return fail_sys(fail, fd, "cannot create '%s'", path);
-	fchmod(fd, 0700);
-	if (json_array_append_new(parents, json_string(path)) < 0) {
-		close(fd);
-		tree_rmdir(parent, name);
-		return fail_sys(fail, ENOMEM, "cannot create '%s'", path);
-	}
 	return fd;
 }
 
@@ -88,9 +107,9 @@ void files_sweep(int dirfd)
 
 	if (!dir)
 		io_close(&copy);
-	while (dir && (entry = readdir(dir)))
+	for (int left = SWEEP_ENTRIES; dir && left > 0 && (entry = readdir(dir)); left--)
 		if (strncmp(entry->d_name, TEMPORARY, strlen(TEMPORARY)) == 0)
-			tree_remove(dirfd, entry->d_name, 100000);
+			tree_remove(dirfd, entry->d_name, SWEEP_BUDGET);
 	if (dir)
 		closedir(dir);
 }
@@ -108,9 +127,10 @@ static int check_mount(int fd, const char *path, struct fail *fail)
 	return 0;
 }
 
-int files_open(struct files_target *target, const char *path, json_t *parents, struct fail *fail)
+int files_open(
+	struct files_target *target, const char *path, struct files_notes *notes, struct fail *fail)
 {
-	struct noted noted = {{note}, parents};
+	struct noted noted = {{note_made}, notes};
 	char dir[SPEC_PATH_MAX + 1], name[NAME_MAX + 1];
 	char *slash;
 	int parent;
@@ -126,12 +146,21 @@ int files_open(struct files_target *target, const char *path, json_t *parents, s
 		return fail_code(fail, "occupied", "a link on the way to '%s' leads nowhere", path);
 	if (parent < 0)
 		return fail_sys(fail, parent, "cannot reach the directory of '%s'", dir);
-	target->dir = open_own_dir(parent, name, dir, parents, fail);
+	target->dir = open_own_dir(parent, name, dir, notes, fail);
 	close(parent);
 	if (target->dir < 0)
 		return -1;
 	files_sweep(target->dir);
 	return check_mount(target->dir, dir, fail);
+}
+
+void files_make_parents(const char *path, struct files_notes *notes)
+{
+	struct noted noted = {{note_made}, notes};
+	char leaf[NAME_MAX + 1];
+	int dir = tree_open_parent(path, leaf, &noted.made);
+
+	io_close(&dir);
 }
 
 void files_close(struct files_target *target)
@@ -294,22 +323,10 @@ static bool points_to(int dirfd, const char *name, const char *path)
 	return n >= 0 && (size_t)n == strlen(path) && memcmp(target, path, (size_t)n) == 0;
 }
 
-static bool lists(const json_t *array, const char *text)
+static int make_link(const char *link, const char *path, json_t *made, struct files_notes *notes,
+	struct fail *fail)
 {
-	json_t *value;
-	size_t i;
-
-	json_array_foreach ((json_t *)array, i, value) {
-		if (json_is_string(value) && strcmp(json_string_value(value), text) == 0)
-			return true;
-	}
-	return false;
-}
-
-static int make_link(const char *link, const char *path, const json_t *old, json_t *made,
-	json_t *parents, struct fail *fail)
-{
-	struct noted noted = {{note}, parents};
+	struct noted noted = {{note_made}, notes};
 	char leaf[NAME_MAX + 1];
 	int dir = tree_open_parent(link, leaf, &noted.made);
 	int r;
@@ -322,12 +339,6 @@ static int make_link(const char *link, const char *path, const json_t *old, json
 		close(dir);
 		return 0;
 	}
-	if (lists(old, link)) {
-		struct stat st;
-
-		if (fstatat(dir, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
-			tree_unlink(dir, leaf);
-	}
 	r = tree_symlink(path, dir, leaf);
 	if (r == 0 && json_array_append_new(made, json_string(link)) < 0) {
 		tree_unlink(dir, leaf);
@@ -339,15 +350,32 @@ static int make_link(const char *link, const char *path, const json_t *old, json
 	return r < 0 ? fail_sys(fail, r, "cannot create the link '%s'", link) : 0;
 }
 
-int files_link(const json_t *links, const char *path, const json_t *old, json_t *made,
-	json_t *parents, struct fail *fail)
+int files_link(const json_t *links, const char *path, json_t *made, struct files_notes *notes,
+	struct fail *fail)
 {
 	json_t *link;
 	size_t i;
 
 	json_array_foreach ((json_t *)links, i, link) {
-		if (make_link(json_string_value(link), path, old, made, parents, fail) < 0)
+		if (make_link(json_string_value(link), path, made, notes, fail) < 0)
 			return -1;
+	}
+	return 0;
+}
+
+int files_find_missing(const json_t *links, const char *path, json_t *missing)
+{
+	json_t *link;
+	size_t i;
+
+	json_array_foreach ((json_t *)links, i, link) {
+		char leaf[NAME_MAX + 1];
+		int dir = tree_open_parent(json_string_value(link), leaf, NULL);
+		bool is_there = dir >= 0 && points_to(dir, leaf, path);
+
+		io_close(&dir);
+		if (!is_there && json_array_append(missing, link) < 0)
+			return -ENOMEM;
 	}
 	return 0;
 }

@@ -16,6 +16,12 @@
 #include "payloads/sandbox-tools/install/home.h"
 #include "payloads/sandbox-tools/install/spec.h"
 
+/* Where the directories that are made are noted: an array, and how to put it on disk. */
+struct files_notes {
+	json_t *parents;			/* borrowed */
+	int (*save)(struct files_notes *notes); /* 0 or -errno */
+};
+
 enum files_was { FILES_ABSENT, FILES_SAME, FILES_OTHER };
 
 /* The program at the contract path. */
@@ -33,9 +39,12 @@ struct files_target {
 		NULL, -1, "", "", FILES_ABSENT, false \
 	}
 
-/* Opens the directory of 'path', making what is missing and noting it in the array 'parents'
-   (owned by the caller), and checks that programs can live there. 0 or -1 with 'fail'. */
-int files_open(struct files_target *target, const char *path, json_t *parents, struct fail *fail);
+/* Opens the directory of 'path', making and noting what is missing, and checks that programs can
+   live there. 0 or -1 with 'fail'. */
+int files_open(struct files_target *target, const char *path, struct files_notes *notes,
+	struct fail *fail);
+/* Makes and notes the missing directories above 'path', as far as that is possible. */
+void files_make_parents(const char *path, struct files_notes *notes);
 /* Puts home/<hex> at the path, never leaving it missing or partial. */
 int files_place(struct files_target *target, const struct home *home, const char *hex,
 	const char *nonce, struct fail *fail);
@@ -47,16 +56,19 @@ void files_commit(struct files_target *target);
 void files_sweep(int dirfd);
 void files_close(struct files_target *target);
 
-/* Makes every link of 'links' point to 'path' and notes the new ones in 'made'. 'old' (may be
-   NULL) lists links of an earlier installation, which may be turned. */
-int files_link(const json_t *links, const char *path, const json_t *old, json_t *made,
-	json_t *parents, struct fail *fail);
+/* Adds those of 'links' that do not point to 'path' yet to 'missing': 0 or -ENOMEM. */
+int files_find_missing(const json_t *links, const char *path, json_t *missing);
+/* Makes every link of 'links' that does not point to 'path', and notes it in 'made'. */
+int files_link(const json_t *links, const char *path, json_t *made, struct files_notes *notes,
+	struct fail *fail);
 /* Removes the links among 'links' that point to 'path'; number removed. */
 int files_unlink(const json_t *links, const char *path);
 /* Removes directories from the array's end to 'from', as far as they are empty; number removed. */
 int files_remove_parents(const json_t *parents, size_t from);
 
-/* Digest of the regular file at dirfd/name: true if it is one. */
+/* Is it a directory of our own that nobody else can write to? */
+bool files_is_own_dir(int fd);
+/* Digest of dirfd/name: true if it is a regular file of ours and of a program's size. */
 bool files_digest(int dirfd, const char *name, char hex[SHA256_HEX]);
 
 #endif

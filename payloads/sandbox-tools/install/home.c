@@ -18,8 +18,38 @@
 
 #define STATE_MAX 65536
 #define HOME_CURRENT "current"
+#define KEPT_PREFIX "run-"
+#define NONCE_LENGTH 32
 #define DELIVERY_SECS 600 /* how long a delivered binary may wait for its install */
 #define ERASE_BUDGET 10000
+
+/* ---- names ---- */
+
+static size_t hex_length(const char *text)
+{
+	return strspn(text, "0123456789abcdef");
+}
+
+bool home_is_binary(const char *name)
+{
+	return hex_length(name) == SHA256_HEX - 1 && !name[SHA256_HEX - 1];
+}
+
+bool home_is_delivery(const char *name)
+{
+	const char *nonce = name + SHA256_HEX;
+
+	return hex_length(name) == SHA256_HEX - 1 && name[SHA256_HEX - 1] == '.' &&
+	       hex_length(nonce) == NONCE_LENGTH && !nonce[NONCE_LENGTH];
+}
+
+bool home_is_kept(const char *name)
+{
+	return strncmp(name, KEPT_PREFIX, strlen(KEPT_PREFIX)) == 0 &&
+	       home_is_binary(name + strlen(KEPT_PREFIX));
+}
+
+/* ---- the directory ---- */
 
 static int open_directory(const char *path)
 {
@@ -46,12 +76,29 @@ static int check_owner(const struct home *home, struct fail *fail)
 	return 0;
 }
 
+/* Ours, and by nobody else to be changed? */
+static bool is_own_file(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_uid == geteuid() && st->st_nlink <= 1 &&
+	       !(st->st_mode & 022);
+}
+
+/* Opens the lock, which a user who had the directory before us may have planted, and hold. */
+static int open_lock(const struct home *home)
+{
+	struct stat st;
+
+	if (fstatat(home->fd, HOME_LOCK, &st, AT_SYMLINK_NOFOLLOW) == 0 && !is_own_file(&st))
+		tree_clear(home->fd, HOME_LOCK);
+	return io_open(home->fd, HOME_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
+}
+
 /* Is the lock file we hold still the one that others would open? */
 static bool is_current_lock(const struct home *home)
 {
 	struct stat held, there;
 
-	return fstat(home->lock, &held) == 0 &&
+	return fstat(home->lock, &held) == 0 && is_own_file(&held) &&
 	       fstatat(home->fd, HOME_LOCK, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       held.st_ino == there.st_ino && held.st_dev == there.st_dev;
 }
@@ -61,9 +108,10 @@ static int take_lock(struct home *home, int64_t deadline, struct fail *fail)
 	int r;
 
 	do {
+		if (home->lock >= 0 && io_now() >= deadline)
+			return fail_code(fail, "busy", "'%s/lock' keeps changing", home->path);
 		io_close(&home->lock);
-		home->lock = io_open(
-			home->fd, HOME_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
+		home->lock = open_lock(home);
 		/* the directory was removed while we waited */
 		if (home->lock == -ENOENT)
 			return 1;
@@ -78,131 +126,9 @@ static int take_lock(struct home *home, int64_t deadline, struct fail *fail)
 	return 0;
 }
 
-int home_open(struct home *home, const char *path, int64_t deadline, struct fail *fail)
-{
-	int r;
-
-	*home = (struct home)HOME_INIT;
-	home->path = path;
-	home->fd = open_directory(path);
-	if (home->fd == -ENOENT)
-		return 1;
-	if (home->fd < 0)
-		return fail_sys(fail, home->fd, "cannot open '%s'", path);
-	r = check_owner(home, fail);
-	if (r == 0)
-		r = take_lock(home, deadline, fail);
-	if (r != 0)
-		home_close(home);
-	return r;
-}
-
-void home_close(struct home *home)
-{
-	io_close(&home->lock);
-	io_close(&home->fd);
-}
-
-json_t *home_read_state(const struct home *home)
-{
-	struct buf text = BUF_INIT(STATE_MAX);
-	json_t *state = NULL;
-	int fd;
-
-	if (home->fd < 0)
-		return NULL;
-	fd = io_open(home->fd, HOME_STATE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
-	if (fd < 0)
-		return NULL;
-	if (io_read_all(fd, &text, io_in(1000)) == 0)
-		state = json_loadb(text.data, text.len, 0, NULL);
-	close(fd);
-	buf_release(&text);
-	if (state && !json_is_object(state)) {
-		json_decref(state);
-		state = NULL;
-	}
-	return state;
-}
-
-int home_write_state(const struct home *home, const json_t *state, struct fail *fail)
-{
-	static const char fresh[] = HOME_STATE ".new";
-	char *text;
-	int fd, r;
-
-	if (!state) {
-		unlinkat(home->fd, HOME_STATE, 0);
-		return 0;
-	}
-	text = json_dumps(state, JSON_ENSURE_ASCII | JSON_INDENT(1));
-	if (!text)
-		return fail_sys(fail, ENOMEM, "cannot write '%s/%s'", home->path, HOME_STATE);
-	unlinkat(home->fd, fresh, 0);
-	fd = io_open(home->fd, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-	r = fd < 0 ? fd : io_write_full(fd, text, strlen(text), IO_NEVER);
-	free(text);
-	io_close(&fd);
-	if (r == 0 && renameat(home->fd, fresh, home->fd, HOME_STATE) < 0)
-		r = -errno;
-	return r < 0 ? fail_sys(fail, r, "cannot write '%s/%s'", home->path, HOME_STATE) : 0;
-}
-
-bool home_read_current(const struct home *home, char hex[SHA256_HEX])
-{
-	ssize_t n = home->fd < 0 ? -1 : readlinkat(home->fd, HOME_CURRENT, hex, SHA256_HEX);
-
-	if (n != SHA256_HEX - 1)
-		return false;
-	hex[n] = '\0';
-	return strspn(hex, "0123456789abcdef") == SHA256_HEX - 1;
-}
-
-int home_write_current(const struct home *home, const char *hex, struct fail *fail)
-{
-	static const char fresh[] = HOME_CURRENT ".new";
-
-	unlinkat(home->fd, fresh, 0);
-	if (symlinkat(hex, home->fd, fresh) < 0 ||
-		renameat(home->fd, fresh, home->fd, HOME_CURRENT) < 0)
-		return fail_sys(fail, errno, "cannot write '%s/%s'", home->path, HOME_CURRENT);
-	return 0;
-}
-
-bool home_has(const struct home *home, const char *hex)
-{
-	struct stat st;
-
-	return home->fd >= 0 && fstatat(home->fd, hex, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISREG(st.st_mode);
-}
-
-/* ---- cleaning up ---- */
-
-static bool is_binary_name(const char *name)
-{
-	return strlen(name) == SHA256_HEX - 1 && strspn(name, "0123456789abcdef") == SHA256_HEX - 1;
-}
-
-static bool is_delivery_name(const char *name)
-{
-	return strspn(name, "0123456789abcdef") == SHA256_HEX - 1 && name[SHA256_HEX - 1] == '.';
-}
-
-/* Delivered within the last minutes? By its change time, which no archive can set. */
-static bool is_fresh(int dirfd, const char *name)
-{
-	struct timespec now;
-	struct stat st;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       st.st_ctim.tv_sec <= now.tv_sec && now.tv_sec - st.st_ctim.tv_sec < DELIVERY_SECS;
-}
-
 /* Deletes every entry that 'doomed' agrees to; number removed. */
 static int remove_entries(const struct home *home,
-	bool (*doomed)(const struct home *, const char *, const void *), const void *data)
+	bool (*doomed)(const struct home *, const char *, void *), void *data)
 {
 	int copy = openat(home->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), removed = 0;
 	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
@@ -222,23 +148,238 @@ static int remove_entries(const struct home *home,
 	return removed;
 }
 
-static bool is_swept(const struct home *home, const char *name, const void *keep)
+/* An entry that cannot be deleted as a whole gets another name at least. */
+static bool is_foreign(const struct home *home, const char *name, void *data)
 {
-	if (is_binary_name(name))
-		return strcmp(name, keep) != 0;
-	return is_delivery_name(name) && !is_fresh(home->fd, name);
+	struct stat st;
+
+	(void)data;
+	return fstatat(home->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid != geteuid() &&
+	       tree_clear(home->fd, name) < 0;
 }
 
-void home_sweep(const struct home *home, const char *hex)
+int home_open(struct home *home, const char *path, int64_t deadline, struct fail *fail)
 {
-	remove_entries(home, is_swept, hex);
+	int r;
+
+	*home = (struct home)HOME_INIT;
+	home->path = path;
+	home->fd = open_directory(path);
+	if (home->fd == -ENOENT)
+		return 1;
+	if (home->fd < 0)
+		return fail_sys(fail, home->fd, "cannot open '%s'", path);
+	r = check_owner(home, fail);
+	if (r == 0)
+		r = take_lock(home, deadline, fail);
+	if (r == 0)
+		remove_entries(home, is_foreign, NULL);
+	else
+		home_close(home);
+	return r;
 }
 
-static bool is_erased(const struct home *home, const char *name, const void *keep_deliveries)
+void home_close(struct home *home)
 {
+	io_close(&home->lock);
+	io_close(&home->fd);
+}
+
+/* Descriptor, -ENOENT if there is none of ours, -errno. */
+static int open_state(const struct home *home)
+{
+	int fd = io_open(home->fd, HOME_STATE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+	struct stat st;
+
+	if (fd == -ELOOP || fd == -ENXIO ||
+		(fd >= 0 && (fstat(fd, &st) < 0 || !is_own_file(&st)))) {
+		io_close(&fd);
+		tree_clear(home->fd, HOME_STATE);
+		fd = -ENOENT;
+	}
+	return fd;
+}
+
+int home_read_state(const struct home *home, json_t **ret_state, struct fail *fail)
+{
+	struct buf text = BUF_INIT(STATE_MAX);
+	json_error_t error;
+	int fd, r;
+
+	*ret_state = NULL;
+	fd = home->fd < 0 ? -ENOENT : open_state(home);
+	if (fd == -ENOENT)
+		return 1;
+	r = fd < 0 ? fd : io_read_all(fd, &text, io_in(1000));
+	io_close(&fd);
+	if (r == 0) {
+		*ret_state = json_loadb(text.data, text.len, 0, &error);
+		if (!*ret_state && json_error_code(&error) == json_error_out_of_memory)
+			r = -ENOMEM;
+	}
+	buf_release(&text);
+	/* longer than what we ever wrote: not JSON of ours either */
+	if (r < 0 && r != -EMSGSIZE) {
+		fail_code(fail, "internal", "cannot read '%s/%s': %s", home->path, HOME_STATE,
+			strerror(-r));
+		return -1;
+	}
+	if (*ret_state && !json_is_object(*ret_state)) {
+		json_decref(*ret_state);
+		*ret_state = NULL;
+	}
+	return *ret_state ? 0 : 1;
+}
+
+/* For a temporary name, which may be planted too. */
+static void free_name(const struct home *home, const char *name)
+{
+	if (unlinkat(home->fd, name, 0) < 0 && errno != ENOENT)
+		tree_clear(home->fd, name);
+}
+
+/* rename(2) over whatever has the name. */
+static int rename_over(const struct home *home, const char *from, const char *name)
+{
+	if (renameat(home->fd, from, home->fd, name) == 0)
+		return 0;
+	if (errno != EISDIR && errno != ENOTDIR)
+		return -errno;
+	tree_clear(home->fd, name);
+	return renameat(home->fd, from, home->fd, name) < 0 ? -errno : 0;
+}
+
+int home_write_state(const struct home *home, const json_t *state, struct fail *fail)
+{
+	static const char fresh[] = HOME_STATE ".new";
+	char *text;
+	int fd, r;
+
+	if (!state) {
+		unlinkat(home->fd, HOME_STATE, 0);
+		return 0;
+	}
+	text = json_dumps(state, JSON_ENSURE_ASCII | JSON_INDENT(1));
+	if (!text)
+		return fail_sys(fail, ENOMEM, "cannot write '%s/%s'", home->path, HOME_STATE);
+	free_name(home, fresh);
+	fd = io_open(home->fd, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	r = fd < 0 ? fd : io_write_full(fd, text, strlen(text), IO_NEVER);
+	free(text);
+	io_close(&fd);
+	if (r == 0)
+		r = rename_over(home, fresh, HOME_STATE);
+	return r < 0 ? fail_sys(fail, r, "cannot write '%s/%s'", home->path, HOME_STATE) : 0;
+}
+
+bool home_read_current(const struct home *home, char hex[SHA256_HEX])
+{
+	ssize_t n = home->fd < 0 ? -1 : readlinkat(home->fd, HOME_CURRENT, hex, SHA256_HEX);
+
+	if (n != SHA256_HEX - 1)
+		return false;
+	hex[n] = '\0';
+	return strspn(hex, "0123456789abcdef") == SHA256_HEX - 1;
+}
+
+int home_write_current(const struct home *home, const char *hex, struct fail *fail)
+{
+	static const char fresh[] = HOME_CURRENT ".new";
+
+	int r;
+
+	free_name(home, fresh);
+	r = symlinkat(hex, home->fd, fresh) < 0 ? -errno : rename_over(home, fresh, HOME_CURRENT);
+	if (r < 0)
+		return fail_sys(fail, r, "cannot write '%s/%s'", home->path, HOME_CURRENT);
+	return 0;
+}
+
+bool home_has(const struct home *home, const char *hex)
+{
+	struct stat st;
+
+	return home->fd >= 0 && fstatat(home->fd, hex, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(st.st_mode);
+}
+
+static bool is_same_file(int dirfd, const char *one, const char *other)
+{
+	struct stat a, b;
+
+	return fstatat(dirfd, one, &a, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       fstatat(dirfd, other, &b, AT_SYMLINK_NOFOLLOW) == 0 && a.st_ino == b.st_ino &&
+	       a.st_dev == b.st_dev;
+}
+
+int home_link(const struct home *home, const char *from, const char *name)
+{
+	static const char fresh[] = "link.new";
+	int r;
+
+	if (is_same_file(home->fd, from, name))
+		return 0;
+	free_name(home, fresh);
+	r = linkat(home->fd, from, home->fd, fresh, 0) < 0 ? -errno : 0;
+	if (r == 0)
+		r = rename_over(home, fresh, name);
+	if (r < 0) {
+		free_name(home, fresh);
+		free_name(home, name);
+	}
+	return r;
+}
+
+/* ---- cleaning up ---- */
+
+/* Delivered within the last minutes? By its change time, which no archive can set. */
+static bool is_fresh(int dirfd, const char *name)
+{
+	struct timespec now;
+	struct stat st;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_ctim.tv_sec <= now.tv_sec && now.tv_sec - st.st_ctim.tv_sec < DELIVERY_SECS;
+}
+
+struct sweep {
+	const char *hex, *keep;
+	int kept; /* names of other users seen so far */
+};
+
+static bool is_kept_too_long(const struct home *home, const char *name, struct sweep *sweep)
+{
+	if (sweep->keep && strcmp(name, sweep->keep) == 0)
+		return false;
+	return !is_same_file(home->fd, name, sweep->hex) || ++sweep->kept > HOME_KEPT_MAX;
+}
+
+static bool is_swept(const struct home *home, const char *name, void *data)
+{
+	struct sweep *sweep = data;
+
+	if (home_is_binary(name))
+		return strcmp(name, sweep->hex) != 0;
+	if (home_is_kept(name))
+		return is_kept_too_long(home, name, sweep);
+	return home_is_delivery(name) && !is_fresh(home->fd, name);
+}
+
+void home_sweep(const struct home *home, const char *hex, const char *keep)
+{
+	struct sweep sweep = {hex, keep, 0};
+
+	remove_entries(home, is_swept, &sweep);
+}
+
+static bool is_erased(const struct home *home, const char *name, void *data)
+{
+	const bool *keep_deliveries = data;
+
 	if (strcmp(name, HOME_LOCK) == 0 || strcmp(name, HOME_STATE) == 0)
 		return false;
-	return !(keep_deliveries && is_delivery_name(name) && is_fresh(home->fd, name));
+	return !(*keep_deliveries && home_is_delivery(name) && is_fresh(home->fd, name));
 }
 
 int home_erase(struct home *home, bool keep_deliveries)
@@ -248,7 +389,7 @@ int home_erase(struct home *home, bool keep_deliveries)
 
 	if (home->fd < 0)
 		return 0;
-	removed = remove_entries(home, is_erased, keep_deliveries ? "" : NULL);
+	removed = tree_sweep(home->fd) + remove_entries(home, is_erased, &keep_deliveries);
 	removed += unlinkat(home->fd, HOME_STATE, 0) == 0;
 	parent = tree_open_parent(home->path, leaf, NULL);
 	if (parent < 0)

@@ -2,6 +2,7 @@
 /*
  * The home directory of an installation: root's, 0700, made by sbinject through the engine. In it:
  *   <sha256>           the binary            <sha256>.<nonce>  one that was just delivered
+ *   run-<64 hex>       further links to the binary, under names that only its user can know
  *   current            link to <sha256>      state.json        what was made elsewhere, to undo it
  *   lock               one install or uninstall at a time
  */
@@ -17,6 +18,15 @@
 
 #define HOME_LOCK "lock"
 #define HOME_STATE "state.json"
+#define HOME_KEPT_MAX 16
+
+/* ---- the grammar of the names ---- */
+
+bool home_is_binary(const char *name);	 /* <64 hex> */
+bool home_is_delivery(const char *name); /* <64 hex>.<32 hex> */
+bool home_is_kept(const char *name);	 /* run-<64 hex> */
+
+/* ---- the directory ---- */
 
 struct home {
 	const char *path; /* borrowed */
@@ -29,13 +39,15 @@ struct home {
 		NULL, -1, -1 \
 	}
 
-/* Opens and locks it; only a directory of our own, not writable for others. 0, 1 when it does
-   not exist, -1 with 'fail' (code "busy" when the lock was not to be had in time). */
+/* Opens and locks it; only a directory of our own. It may have been another user's before it
+   became ours: what is not ours inside is removed. 0, 1 when it does not exist, -1 with 'fail'
+   (code "busy" when the lock was not to be had in time). */
 int home_open(struct home *home, const char *path, int64_t deadline, struct fail *fail);
 void home_close(struct home *home);
 
-/* The state as a new object, NULL if there is none or it is unreadable. */
-json_t *home_read_state(const struct home *home);
+/* The state as a new object: 0, 1 with NULL if there is none (what is not ours or not JSON is
+   none), -1 with 'fail' if it cannot be read. */
+int home_read_state(const struct home *home, json_t **ret_state, struct fail *fail);
 /* Replaces it in one step; NULL removes it. */
 int home_write_state(const struct home *home, const json_t *state, struct fail *fail);
 /* The digest 'current' points to: true if there is one. */
@@ -43,8 +55,12 @@ bool home_read_current(const struct home *home, char hex[SHA256_HEX]);
 int home_write_current(const struct home *home, const char *hex, struct fail *fail);
 /* Is there a binary of that digest? */
 bool home_has(const struct home *home, const char *hex);
-/* Deletes binaries other than 'hex' and deliveries that nobody can be waiting for any more. */
-void home_sweep(const struct home *home, const char *hex);
+/* Makes 'name' a second name of the file 'from', whatever had that name before: 0 or -errno. On
+   failure nothing of that name is left. */
+int home_link(const struct home *home, const char *from, const char *name);
+/* Deletes binaries other than 'hex', deliveries that nobody can be waiting for any more, and kept
+   names other than 'keep' (NULL for none) that are not 'hex' or more than HOME_KEPT_MAX. */
+void home_sweep(const struct home *home, const char *hex, const char *keep);
 /* Deletes everything, the lock last, then the directory (its parent's modification time is
    kept). With 'keep_deliveries' binaries that another run has just delivered stay, and so then
    does the directory. Number of things removed. */

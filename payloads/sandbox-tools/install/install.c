@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,6 @@
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/cli.h"
-#include "payloads/sandbox-tools/install/erase.h"
 #include "payloads/sandbox-tools/install/files.h"
 #include "payloads/sandbox-tools/install/home.h"
 #include "payloads/sandbox-tools/install/launch.h"
@@ -37,9 +37,13 @@ struct install {
 	json_t *old_state; /* NULL: first installation */
 	json_t *state;
 	json_t *made_links; /* by this run, also in state */
+	json_t *sure_links; /* of earlier runs */
+	struct files_notes notes;
 	size_t old_parents;
 	char old_current[SHA256_HEX];
-	bool adopted; /* home/<sha256> is new */
+	bool adopted;	  /* home/<sha256> is new */
+	bool kept;	  /* home/<keep> is new */
+	bool found_place; /* the server directory was there before */
 	bool stopped_old, started;
 	json_t *server; /* what the running server says of itself */
 };
@@ -53,19 +57,23 @@ static json_t *get_array(const json_t *state, const char *key)
 
 /* ---- the binary ---- */
 
+/* Where our own file should be in the home. */
+static const char *own_name(const struct install *in)
+{
+	const char *path = sys_exec_path(), *leaf = path ? strrchr(path, '/') : NULL;
+
+	if (in->spec.staged)
+		return in->spec.staged;
+	return leaf && home_is_kept(leaf + 1) ? leaf + 1 : in->spec.sha256;
+}
+
 static int check_self(const struct install *in, struct fail *fail)
 {
-	const char *name = in->spec.staged ? in->spec.staged : in->spec.sha256;
-	char hex[SHA256_HEX] = "";
-	int fd = sys_open_self(), r;
+	const char *name = own_name(in);
+	char hex[SHA256_HEX];
+	int r = sys_self_digest(hex);
 
-	if (fd < 0)
-		fd = io_open(in->home.fd, name, O_RDONLY | O_NOFOLLOW, 0);
-	if (fd < 0)
-		return fail_sys(fail, fd, "cannot open '%s/%s'", in->spec.home, name);
-	r = sys_digest(fd, hex);
-	close(fd);
-	if (r < 0)
+	if (r < 0 && !files_digest(in->home.fd, name, hex))
 		return fail_sys(fail, r, "cannot read '%s/%s'", in->spec.home, name);
 	if (strcmp(hex, in->spec.sha256) != 0)
 		return fail_code(
@@ -73,30 +81,100 @@ static int check_self(const struct install *in, struct fail *fail)
 	return 0;
 }
 
-/* Gives the delivered file its final name in the home. */
-static int adopt(struct install *in, struct fail *fail)
+static bool is_right_file(const struct install *in, const char *name)
 {
-	const char *name = in->spec.staged ? in->spec.staged : in->spec.sha256;
 	char hex[SHA256_HEX];
 
-	if (!files_digest(in->home.fd, name, hex) || strcmp(hex, in->spec.sha256) != 0)
+	return files_digest(in->home.fd, name, hex) && strcmp(hex, in->spec.sha256) == 0;
+}
+
+static bool is_adopted(const struct install *in)
+{
+	struct stat st;
+
+	return fstatat(in->home.fd, in->spec.sha256, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       (st.st_mode & 07777) == 0755 && is_right_file(in, in->spec.sha256);
+}
+
+/* Gives the delivered file its final name in the home, or checks that it has it: then we may run
+   under a kept name of it. */
+static int adopt(struct install *in, struct fail *fail)
+{
+	const char *name = own_name(in);
+
+	in->adopted = !home_has(&in->home, in->spec.sha256);
+	/* what is there stays, or the names that others keep would lead to something else */
+	if (is_adopted(in)) {
+		if (in->spec.staged)
+			unlinkat(in->home.fd, in->spec.staged, 0);
+		return 0;
+	}
+	if (!is_right_file(in, name))
 		return fail_code(fail, "digest", "'%s/%s' is not the program that is running",
 			in->spec.home, name);
-	if (!in->spec.staged)
-		return 0;
-	in->adopted = !home_has(&in->home, in->spec.sha256);
-	if (fchmodat(in->home.fd, name, 0755, 0) < 0 ||
-		renameat(in->home.fd, name, in->home.fd, in->spec.sha256) < 0)
+	if (fchmodat(in->home.fd, name, 0755, 0) < 0)
+		return fail_sys(fail, errno, "cannot change '%s/%s'", in->spec.home, name);
+	if (!in->spec.staged) {
+		int r = home_link(&in->home, name, in->spec.sha256);
+
+		return r < 0 ? fail_sys(fail, r, "cannot link '%s/%s'", in->spec.home, name) : 0;
+	}
+	if (renameat(in->home.fd, name, in->home.fd, in->spec.sha256) < 0)
 		return fail_sys(fail, errno, "cannot rename '%s/%s'", in->spec.home, name);
+	return 0;
+}
+
+/* The name for the next time. Without it there is an upload instead, so it may fail; but then
+   nothing else may be called so. */
+static int keep(struct install *in, struct fail *fail)
+{
+	const char *name = in->spec.keep;
+	int r;
+
+	if (!name)
+		return 0;
+	in->kept = !home_has(&in->home, name);
+	r = home_link(&in->home, in->spec.sha256, name);
+	if (r < 0 && home_has(&in->home, name))
+		return fail_sys(fail, r, "cannot make '%s/%s'", in->spec.home, name);
 	return 0;
 }
 
 /* ---- the state ---- */
 
+static int save_state(struct files_notes *notes)
+{
+	struct install *in = (struct install *)((char *)notes - offsetof(struct install, notes));
+	struct fail fail = FAIL_INIT;
+
+	if (home_write_state(&in->home, in->state, &fail) == 0)
+		return 0;
+	return fail.error ? -fail.error : -EIO;
+}
+
+/* Where the program will look for its server. */
+static int find_server(struct install *in, struct fail *fail)
+{
+	char **empty = environ;
+	struct stat st;
+	int r;
+
+	environ = in->env;
+	r = place_find(&in->place, fail);
+	environ = empty;
+	in->found_place = lstat(in->place.dir, &st) == 0;
+	if (r == 0 && json_object_set_new(in->state, "server_dir", json_string(in->place.dir)) < 0)
+		r = fail_sys(fail, ENOMEM, "cannot record the installation");
+	return r;
+}
+
 static int prepare_state(struct install *in, struct fail *fail)
 {
 	const char *path = json_string_value(json_object_get(in->old_state, "path"));
-	const char *born = json_string_value(json_object_get(in->old_state, "born"));
+	const char *dir = json_string_value(json_object_get(in->old_state, "server_dir"));
+	/* the run that makes something from nothing, for the case that its receipt is lost; once
+	   another run succeeds it is not the one to take everything back */
+	const char *born = in->old_state || in->old_current[0] ? "" : in->spec.nonce;
 	json_t *parents = get_array(in->old_state, "parents");
 	json_t *links = get_array(in->old_state, "links");
 
@@ -104,47 +182,51 @@ static int prepare_state(struct install *in, struct fail *fail)
 	if (path && strcmp(path, in->spec.path) != 0)
 		return fail_code(fail, "occupied", "'%s' is installed; remove it first", path);
 	in->made_links = json_array();
-	/* the run that made something from nothing, for the case that its receipt is lost */
-	if (!in->old_state && !in->old_current[0])
-		born = in->spec.nonce;
-	in->state = json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o}", "version", 1, "release",
-		RELEASE, "sha256", in->spec.sha256, "path", in->spec.path, "born", born ? born : "",
-		"parents", parents ? json_copy(parents) : json_array(), "links",
+	in->state = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s*, s:o, s:o}", "version", 1, "release",
+		RELEASE, "sha256", in->spec.sha256, "path", in->spec.path, "born", born,
+		"server_dir", dir, "parents", parents ? json_copy(parents) : json_array(), "links",
 		links ? json_copy(links) : json_array());
 	if (!in->state || !in->made_links)
 		return fail_sys(fail, ENOMEM, "cannot record the installation");
 	in->old_parents = json_array_size(parents);
+	in->notes = (struct files_notes){get_array(in->state, "parents"), save_state};
 	return 0;
 }
 
-/* Where the program will look for its server, now that the directories are there. */
-static int find_server(struct install *in, struct fail *fail)
+/* Writes down what will be made before anything is, for whoever comes after a run that was killed:
+   the links that may have been made included. */
+static int write_intent(struct install *in, struct fail *fail)
 {
-	char **empty = environ;
-	int r;
+	json_t *links = get_array(in->state, "links"), *sure = json_copy(links);
+	int r = -1;
 
-	environ = in->env;
-	r = place_find(&in->place, fail);
-	environ = empty;
-	if (r == 0 && json_object_set_new(in->state, "server_dir", json_string(in->place.dir)) < 0)
-		r = fail_sys(fail, ENOMEM, "cannot record the installation");
+	if (sure && files_find_missing(in->spec.links, in->spec.path, links) == 0 &&
+		find_server(in, fail) == 0)
+		r = home_write_state(&in->home, in->state, fail);
+	else if (!fail->text[0])
+		fail_sys(fail, ENOMEM, "cannot record the installation");
+	in->sure_links = sure;
 	return r;
 }
 
 static int place_files(struct install *in, struct fail *fail)
 {
-	json_t *parents = get_array(in->state, "parents"), *links = get_array(in->state, "links");
-	int r;
+	json_t *links;
 
-	if (files_open(&in->target, in->spec.path, parents, fail) < 0 ||
-		files_place(&in->target, &in->home, in->spec.sha256, in->spec.nonce, fail) < 0)
+	if (write_intent(in, fail) < 0 ||
+		files_open(&in->target, in->spec.path, &in->notes, fail) < 0 ||
+		files_place(&in->target, &in->home, in->spec.sha256, in->spec.nonce, fail) < 0 ||
+		files_link(in->spec.links, in->spec.path, in->made_links, &in->notes, fail) < 0)
 		return -1;
-	r = files_link(in->spec.links, in->spec.path, get_array(in->old_state, "links"),
-		in->made_links, parents, fail);
-	if (json_array_extend(links, in->made_links) < 0)
+	/* once more: with other directories there, another one may be right */
+	if (find_server(in, fail) < 0)
+		return -1;
+	files_make_parents(in->place.dir, &in->notes);
+	links = json_copy(in->sure_links);
+	if (json_array_extend(links, in->made_links) < 0 ||
+		json_object_set_new(in->state, "links", links) < 0)
 		return fail_sys(fail, ENOMEM, "cannot record the installation");
-	if (r < 0 || find_server(in, fail) < 0 ||
-		home_write_current(&in->home, in->spec.sha256, fail) < 0)
+	if (home_write_current(&in->home, in->spec.sha256, fail) < 0)
 		return -1;
 	return home_write_state(&in->home, in->state, fail);
 }
@@ -158,9 +240,9 @@ static bool is_right(const struct install *in, const json_t *server)
 	return hex && strcmp(hex, in->spec.sha256) == 0;
 }
 
-static int start(const struct install *in, int64_t deadline, struct fail *fail)
+static int start(const struct install *in, const json_t *args, int64_t deadline, struct fail *fail)
 {
-	struct launch launch = {in->spec.path, in->spec.start, in->env, in->spec.cwd, deadline};
+	struct launch launch = {in->spec.path, args, in->env, in->spec.cwd, deadline};
 
 	return launch_run(&launch, fail);
 }
@@ -174,12 +256,12 @@ static int ensure_service(struct install *in, struct fail *fail)
 		return 0;
 	}
 	/* whatever else listens or hangs there; nothing there is success */
-	in->stopped_old = server != NULL;
 	json_decref(server);
+	in->stopped_old = service_look(&in->place) == SERVICE_PRESENT;
 	if (service_stop(&in->place, in->spec.deadline, fail) < 0)
 		return -1;
 	in->started = true;
-	if (start(in, in->spec.deadline, fail) < 0)
+	if (start(in, in->spec.start, in->spec.deadline, fail) < 0)
 		return -1;
 	in->server = service_describe(&in->place, in->spec.deadline);
 	if (!in->server)
@@ -194,11 +276,12 @@ static int ensure_service(struct install *in, struct fail *fail)
 
 static int attempt(struct install *in, struct fail *fail)
 {
-	if (check_self(in, fail) < 0 || adopt(in, fail) < 0 || prepare_state(in, fail) < 0 ||
-		place_files(in, fail) < 0 || ensure_service(in, fail) < 0)
+	if (check_self(in, fail) < 0 || adopt(in, fail) < 0 || keep(in, fail) < 0 ||
+		prepare_state(in, fail) < 0 || place_files(in, fail) < 0 ||
+		ensure_service(in, fail) < 0)
 		return -1;
 	files_commit(&in->target);
-	home_sweep(&in->home, in->spec.sha256);
+	home_sweep(&in->home, in->spec.sha256, in->spec.keep);
 	return 0;
 }
 
@@ -217,29 +300,28 @@ static void undo_upgrade(struct install *in)
 		unlinkat(in->home.fd, in->spec.staged, 0);
 	if (in->adopted)
 		unlinkat(in->home.fd, in->spec.sha256, 0);
+	if (in->kept)
+		unlinkat(in->home.fd, in->spec.keep, 0);
 	if (in->stopped_old)
-		start(in, io_in(UNDO_MS), &ignored);
+		start(in, NULL, io_in(UNDO_MS), &ignored);
 }
 
-/* Back to nothing; what was at the path before, by somebody else, is there again. */
+/* Back to nothing; what was there before, by somebody else, is there again, and runs if it did. */
 static void undo_first(struct install *in)
 {
-	struct erase erase = {&in->home, in->state, &in->spec, in->spec.sha256, true};
-	bool was_ours = in->target.was == FILES_SAME && !in->target.placed;
+	bool was_there = in->target.was != FILES_ABSENT;
 	struct fail ignored;
-	int removed;
 
 	files_restore(&in->target);
 	files_unlink(in->made_links, in->spec.path);
+	if (in->started && !in->found_place && place_open(&in->place, false, &ignored) == 0)
+		place_erase(&in->place);
 	files_remove_parents(get_array(in->state, "parents"), 0);
 	if (in->spec.staged)
 		unlinkat(in->home.fd, in->spec.staged, 0);
-	/* the same program was there without us: leave it */
-	if (was_ours || !in->started) {
-		home_erase(&in->home, true);
-		return;
-	}
-	erase_run(&erase, &removed, &ignored);
+	home_erase(&in->home, true);
+	if (in->stopped_old && was_there)
+		start(in, NULL, io_in(UNDO_MS), &ignored);
 }
 
 static void undo(struct install *in)
@@ -287,7 +369,8 @@ static int open_all(struct install *in, struct fail *fail)
 	r = home_open(&in->home, in->spec.home, in->spec.deadline, fail);
 	if (r != 0)
 		return r < 0 ? -1 : fail_sys(fail, ENOENT, "cannot open '%s'", in->spec.home);
-	in->old_state = home_read_state(&in->home);
+	if (home_read_state(&in->home, &in->old_state, fail) < 0)
+		return -1;
 	if (!home_read_current(&in->home, in->old_current))
 		in->old_current[0] = '\0';
 	return 0;
@@ -300,8 +383,10 @@ static int run(const struct cli *cli)
 	int status;
 
 	(void)cli;
-	if (open_all(&in, &fail) < 0)
+	if (open_all(&in, &fail) < 0) {
+		home_close(&in.home);
 		return receipt_fail(&in.spec, &fail);
+	}
 	if (attempt(&in, &fail) < 0) {
 		undo(&in);
 		status = receipt_fail(&in.spec, &fail);

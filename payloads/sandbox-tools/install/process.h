@@ -5,7 +5,7 @@
 
 /* Nothing inherited but stdio, umask 077, cwd '/', no core dumps, an empty environment. Returns
    the environment as it was, for programs to be started. Call it after everything that reads
-   variables. */
+   variables or depends on the working directory. */
 char **process_start_installer(void);
 
 #endif

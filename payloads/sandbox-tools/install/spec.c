@@ -10,6 +10,7 @@
 #include <sys/param.h>
 
 #include "payloads/lib/io.h"
+#include "payloads/sandbox-tools/install/home.h"
 
 #define DEFAULT_TIMEOUT_MS 15000
 #define MAX_TIMEOUT_MS 600000
@@ -44,9 +45,9 @@ static bool is_path(const char *text, int components)
 	return *p == '\0' && n >= components;
 }
 
-static bool is_name(const char *text)
+static bool is_home_name(const char *text)
 {
-	return !text || (strlen(text) <= 255 && text[0] != '.' && text[0] && !strchr(text, '/'));
+	return home_is_delivery(text) || home_is_kept(text);
 }
 
 static bool are_links(const json_t *links)
@@ -73,7 +74,7 @@ static bool are_names(const json_t *names)
 	if (names && (!json_is_array(names) || json_array_size(names) > SPEC_ARGS_MAX))
 		return false;
 	json_array_foreach (names, i, value) {
-		if (!json_is_string(value) || !is_name(json_string_value(value)))
+		if (!json_is_string(value) || !is_home_name(json_string_value(value)))
 			return false;
 	}
 	return true;
@@ -108,6 +109,11 @@ static int64_t get_deadline(const struct spec *spec)
 	return io_in(ms < 1 ? 1 : MIN(ms, MAX_TIMEOUT_MS));
 }
 
+static bool is_absent_or_kept(const struct spec *spec)
+{
+	return !json_object_get(spec->doc, "keep") || (spec->keep && home_is_kept(spec->keep));
+}
+
 static int check(const struct spec *spec, enum spec_kind kind, struct fail *fail)
 {
 	const struct {
@@ -117,7 +123,8 @@ static int check(const struct spec *spec, enum spec_kind kind, struct fail *fail
 		{"nonce", is_hex(spec->nonce, 32)},
 		{"home", is_path(spec->home, 1)},
 		{"sha256", kind != SPEC_INSTALL || is_hex(spec->sha256, 64)},
-		{"staged", is_name(spec->staged)},
+		{"staged", !spec->staged || home_is_delivery(spec->staged)},
+		{"keep", is_absent_or_kept(spec)},
 		{"path", (kind != SPEC_INSTALL && !spec->path) || is_path(spec->path, 2)},
 		{"cwd", !spec->cwd || spec->cwd[0] == '/'},
 		{"links", are_links(spec->links)},
@@ -147,6 +154,7 @@ int spec_parse(
 	spec->home = get(spec, "home");
 	spec->sha256 = get(spec, "sha256");
 	spec->staged = get(spec, "staged");
+	spec->keep = get(spec, "keep");
 	spec->path = get(spec, "path");
 	spec->cwd = get(spec, "cwd");
 	spec->born = get(spec, "born");

@@ -23,6 +23,7 @@ struct spec {
 	const char *home;
 	const char *sha256; /* install */
 	const char *staged; /* install; NULL if not staged */
+	const char *keep;   /* install; further name in the home, NULL for none */
 	const char *path;   /* install, status; optional for uninstall */
 	const char *cwd;    /* optional: where the service is to be started, "/" otherwise */
 	const char *born;   /* uninstall: see uninstall.c */

@@ -11,6 +11,7 @@
 #include "payloads/lib/tree.h"
 #include "payloads/sandbox-tools/cli.h"
 #include "payloads/sandbox-tools/install/files.h"
+#include "payloads/sandbox-tools/install/process.h"
 #include "payloads/sandbox-tools/install/spec.h"
 #include "payloads/sandbox-tools/server/service.h"
 
@@ -24,17 +25,16 @@ static bool is_at(const char *path, const char *hex)
 	return is;
 }
 
-static json_t *server_part(int64_t deadline)
+/* 'place' is NULL if it cannot be told. */
+static json_t *server_part(struct place *place, int64_t deadline)
 {
 	static const char *const copied[] = {
 		"pid", "sha256", "release", "wire", "uid", "uptime_ms", "can_switch_user"};
 	json_t *part = json_object(), *server = NULL;
-	struct fail ignored;
-	struct place place;
 
-	if (place_find(&place, &ignored) == 0) {
-		server = service_describe(&place, deadline);
-		place_close(&place);
+	if (place) {
+		server = service_describe(place, deadline);
+		place_close(place);
 	}
 	json_object_set_new(part, "running", json_boolean(server != NULL));
 	for (size_t i = 0; server && i < sizeof(copied) / sizeof(copied[0]); i++)
@@ -46,17 +46,16 @@ static json_t *server_part(int64_t deadline)
 static int run(const struct cli *cli)
 {
 	struct fail fail = FAIL_INIT;
-	char hex[SHA256_HEX] = "";
+	char hex[SHA256_HEX];
+	struct place place;
 	struct spec spec;
 	json_t *receipt;
-	int self;
+	bool placed;
 
 	(void)cli;
-	sys_close_from(3, -1);
-	self = sys_open_self();
-	if (self < 0 || sys_digest(self, hex) < 0)
-		hex[0] = '\0';
-	io_close(&self);
+	sys_self_digest(hex);
+	placed = place_find(&place, &fail) == 0;
+	process_start_installer();
 	if (spec_read(&spec, SPEC_STATUS, 0, &fail) < 0)
 		return receipt_fail(&spec, &fail);
 	receipt = receipt_new(&spec, 1);
@@ -65,7 +64,8 @@ static int run(const struct cli *cli)
 		json_object_set_new(receipt, "release", json_string(RELEASE));
 		json_object_set_new(receipt, "wire", json_integer(FRAME_WIRE));
 		json_object_set_new(receipt, "path_ok", json_boolean(is_at(spec.path, hex)));
-		json_object_set_new(receipt, "server", server_part(spec.deadline));
+		json_object_set_new(
+			receipt, "server", server_part(placed ? &place : NULL, spec.deadline));
 	}
 	return receipt_print(receipt, 0);
 }

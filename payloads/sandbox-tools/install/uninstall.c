@@ -6,10 +6,8 @@
  */
 #include <stddef.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/cli.h"
 #include "payloads/sandbox-tools/install/erase.h"
@@ -67,31 +65,30 @@ static int remove_wanted(struct erase *erase, int *ret_removed, struct fail *fai
 
 static int run(const struct cli *cli)
 {
+	char hex[SHA256_HEX];
 	struct spec spec;
 	struct home home = HOME_INIT;
-	struct erase erase = {&home, NULL, &spec, NULL, false};
+	struct place place;
+	struct erase erase = {.home = &home, .spec = &spec, .own_digest = hex};
 	struct fail fail = FAIL_INIT;
-	char hex[SHA256_HEX] = "";
-	json_t *state;
-	int removed = 0, self, r;
+	json_t *state = NULL;
+	int removed = 0, r;
 
 	(void)cli;
-	sys_close_from(3, -1);
-	umask(077);
-	self = sys_open_self();
-	if (self >= 0)
-		sys_digest(self, hex);
-	io_close(&self);
+	sys_self_digest(hex);
+	if (place_find(&place, &fail) == 0)
+		erase.place = &place;
+	process_start_installer();
 	r = spec_read(&spec, SPEC_UNINSTALL, 0, &fail);
 	if (r == 0)
 		r = home_open(&home, spec.home, spec.deadline, &fail);
+	if (r >= 0)
+		r = home_read_state(&home, &state, &fail);
 	if (r >= 0) {
-		state = home_read_state(&home);
 		erase.state = state;
-		erase.own_digest = hex;
 		r = remove_wanted(&erase, &removed, &fail);
-		json_decref(state);
 	}
+	json_decref(state);
 	home_close(&home);
 	return r < 0 ? receipt_fail(&spec, &fail) : report(&spec, removed);
 }

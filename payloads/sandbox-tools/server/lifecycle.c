@@ -44,7 +44,7 @@ static int wait_dead(const struct place *place, int64_t deadline)
 static pid_t recorded_pid(const struct place *place)
 {
 	char text[256];
-	unsigned long long start, now;
+	unsigned long long start, now, space, here = sys_pid_namespace();
 	json_t *doc;
 	pid_t pid;
 	ssize_t n;
@@ -57,7 +57,10 @@ static pid_t recorded_pid(const struct place *place)
 	doc = n > 0 ? json_loadb(text, (size_t)n, 0, NULL) : NULL;
 	pid = (pid_t)json_integer_value(json_object_get(doc, "pid"));
 	start = (unsigned long long)json_integer_value(json_object_get(doc, "start"));
+	space = (unsigned long long)json_integer_value(json_object_get(doc, "ns"));
 	json_decref(doc);
+	if (space && here && space != here)
+		return 0;
 	now = pid > 1 ? sys_start_time(pid) : 0;
 	return pid > 1 && (start == 0 || now == 0 || start == now) ? pid : 0;
 }
@@ -65,10 +68,9 @@ static pid_t recorded_pid(const struct place *place)
 /* The process at the other end of a connection, 0 if it cannot be seen. */
 static pid_t peer_pid(int fd)
 {
-	struct ucred peer = {0, 0, 0};
-	socklen_t len = sizeof(peer);
+	struct ucred peer;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+	if (service_peer(fd, &peer) < 0)
 		return 0;
 	return peer.pid > 1 && peer.pid != getpid() ? peer.pid : 0;
 }
@@ -85,12 +87,7 @@ static pid_t listener_pid(const struct place *place)
 
 static bool is_listening(const struct place *place)
 {
-	int fd = service_knock(place, 0);
-
-	if (fd < 0)
-		return fd == -ETIMEDOUT;
-	close(fd);
-	return true;
+	return service_look_at(place) != SERVICE_ABSENT;
 }
 
 static int connect_until(struct place *place, int64_t deadline)
@@ -146,9 +143,14 @@ static void clear_remains(const struct place *place)
    failed; or *ret_fd is a connection after all, and nothing was done. */
 static int retire(struct place *place, int64_t deadline, int *ret_fd, struct fail *fail)
 {
-	bool is_ours = wait_dead(place, 0) == -ETIMEDOUT;
+	bool is_ours;
 	pid_t pid;
 
+	*ret_fd = -1;
+	if (service_look(place) == SERVICE_ELSEWHERE)
+		return fail_code(fail, "occupied",
+			"a server of another container, or of the host, uses '%s'", place->dir);
+	is_ours = wait_dead(place, 0) == -ETIMEDOUT;
 	*ret_fd = is_ours ? connect_until(place, io_sooner(deadline, GRACE_MS)) : -1;
 	if (*ret_fd >= 0)
 		return 0;
@@ -183,6 +185,7 @@ struct spawn {
 	const struct service_start *start;
 	int input, out, err;
 	int ready[2];
+	pid_t server;
 };
 
 /* In the grandchild: becomes the server. */
@@ -207,23 +210,38 @@ static void __attribute__((noreturn)) become_server(struct spawn *spawn)
 	_exit(127);
 }
 
+/* In the child between: tells the server's process id, or -errno. */
+static void __attribute__((noreturn)) leave_server(struct spawn *spawn, int tell)
+{
+	pid_t pid;
+
+	setsid();
+	pid = fork();
+	if (pid == 0)
+		become_server(spawn);
+	if (pid < 0)
+		pid = -errno;
+	io_write_full(tell, &pid, sizeof(pid), IO_NEVER);
+	_exit(0);
+}
+
 static int fork_server(struct spawn *spawn, struct fail *fail)
 {
-	pid_t child = fork();
-	int status;
+	int ends[2] = {-1, -1}, r = pipe2(ends, O_CLOEXEC) < 0 ? -errno : 0;
+	pid_t child = r < 0 ? r : fork();
 
-	if (child == 0) {
-		setsid();
-		child = fork();
-		if (child == 0)
-			become_server(spawn);
-		_exit(child < 0);
-	}
-	if (child < 0)
-		return fail_sys(fail, errno, "cannot start the server");
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+	if (child == 0)
+		leave_server(spawn, ends[1]);
+	r = r < 0 ? r : child < 0 ? -errno : 0;
+	io_close(&ends[1]);
+	if (r == 0)
+		r = io_read_full(ends[0], &spawn->server, sizeof(spawn->server), IO_NEVER);
+	io_close(&ends[0]);
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
 		;
-	return 0;
+	if (r == 0 && spawn->server < 0)
+		r = (int)spawn->server;
+	return r < 0 ? fail_sys(fail, r, "cannot start the server") : 0;
 }
 
 /* The server's word that it listens, or why not. */
@@ -237,10 +255,8 @@ static int await_ready(struct spawn *spawn, struct fail *fail)
 	while (len > 0 && word.data[len - 1] == '\n')
 		len--;
 	if (r == -ETIMEDOUT) {
-		pid_t pid = recorded_pid(spawn->place);
-
-		if (pid > 1)
-			kill(pid, SIGKILL);
+		/* it has not closed its end, so it still is that process */
+		kill(spawn->server, SIGKILL);
 		r = fail_code(fail, "timeout", "the server did not start in time");
 	} else if (len == 2 && memcmp(word.data, "ok", 2) == 0) {
 		r = 0;
@@ -258,7 +274,7 @@ static int await_ready(struct spawn *spawn, struct fail *fail)
 static int start_server(
 	const struct place *place, const struct service_start *start, struct fail *fail)
 {
-	struct spawn spawn = {place, start, -1, -1, -1, {-1, -1}};
+	struct spawn spawn = {place, start, -1, -1, -1, {-1, -1}, 0};
 	int r = -1;
 
 	spawn.input = sys_null(false);
@@ -305,6 +321,19 @@ static int lock_place(struct place *place, int64_t deadline, struct fail *fail)
 	}
 }
 
+static bool is_gone(const struct service_start *start)
+{
+	struct stat st;
+
+	return start->needs_program && stat(start->program, &st) < 0 &&
+	       (errno == ENOENT || errno == ENOTDIR);
+}
+
+static int refuse_gone(const struct service_start *start, struct fail *fail)
+{
+	return fail_code(fail, "start", "'%s' was removed", start->program);
+}
+
 int service_ensure(struct place *place, const struct service_start *start, bool *ret_started,
 	struct fail *fail)
 {
@@ -313,6 +342,8 @@ int service_ensure(struct place *place, const struct service_start *start, bool 
 	*ret_started = false;
 	if (fd >= 0)
 		return fd;
+	if (is_gone(start))
+		return refuse_gone(start, fail);
 	lock = lock_place(place, start->deadline, fail);
 	if (lock < 0)
 		return -1;
@@ -322,6 +353,11 @@ int service_ensure(struct place *place, const struct service_start *start, bool 
 		return -1;
 	}
 	r = fd >= 0 ? 0 : retire(place, start->deadline, &fd, fail);
+	/* whoever removes the program takes the lock afterwards, to stop what was started */
+	if (r == 0 && fd < 0 && is_gone(start)) {
+		r = refuse_gone(start, fail);
+		place_erase(place);
+	}
 	if (r == 0 && fd < 0) {
 		r = start_server(place, start, fail);
 		*ret_started = r == 0;

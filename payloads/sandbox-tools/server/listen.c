@@ -3,6 +3,7 @@
 #include "payloads/sandbox-tools/server/listen.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -15,8 +16,14 @@
 #include "payloads/sandbox-tools/server/conn.h"
 
 #define BACKLOG 1024
+#define RESUME_MS 100 /* after a failure to accept */
 #define CHECK_MS 30000
 #define CHECK_BLIND_MS 1000 /* without inotify */
+
+static void on_resume(struct loop_timer *timer)
+{
+	listen_resume((struct server *)((char *)timer - offsetof(struct server, resume)));
+}
 
 static void on_connection(struct loop_watch *watch, uint32_t events)
 {
@@ -24,12 +31,18 @@ static void on_connection(struct loop_watch *watch, uint32_t events)
 		(struct server *)((char *)watch - offsetof(struct server, listener));
 	int fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC);
 
+	bool failed = fd < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED;
+
 	(void)events;
 	if (fd >= 0)
 		conn_open(server, fd);
-	/* no descriptors left, or enough clients: let the rest wait in the queue */
-	if (server->conn_count >= CONN_MAX || (fd < 0 && (errno == EMFILE || errno == ENFILE)))
+	/* no descriptors or memory left, or enough clients: let the rest wait in the queue */
+	if (server->conn_count >= CONN_MAX || failed)
 		loop_change(&server->loop, watch, 0);
+	if (failed) {
+		server->resume.due = on_resume;
+		loop_set_timer(&server->loop, &server->resume, RESUME_MS);
+	}
 }
 
 void listen_resume(struct server *server)
@@ -80,6 +93,7 @@ void listen_close(struct server *server)
 {
 	if (server->listener.fd < 0)
 		return;
+	loop_clear_timer(&server->loop, &server->resume);
 	loop_unwatch(&server->loop, &server->listener);
 	io_close(&server->listener.fd);
 }
@@ -119,12 +133,14 @@ static void check_path(struct server *server)
 	}
 }
 
-static void bound_log(int fd)
+/* Only what is our log: in the foreground output goes where the caller likes. */
+static void bound_log(const struct server *server, int fd, const char *name)
 {
-	struct stat st;
+	struct stat st, log;
 
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > PLACE_LOG_MAX &&
-		ftruncate(fd, 0) < 0)
+		fstatat(server->place.fd, name, &log, AT_SYMLINK_NOFOLLOW) == 0 &&
+		st.st_ino == log.st_ino && st.st_dev == log.st_dev && ftruncate(fd, 0) < 0)
 		return;
 }
 
@@ -132,8 +148,8 @@ static void on_check(struct loop_timer *timer)
 {
 	struct server *server = (struct server *)((char *)timer - offsetof(struct server, check));
 
-	bound_log(1);
-	bound_log(2);
+	bound_log(server, 1, PLACE_OUT_LOG);
+	bound_log(server, 2, PLACE_ERR_LOG);
 	check_path(server);
 	loop_set_timer(&server->loop, timer, server->watcher.fd < 0 ? CHECK_BLIND_MS : CHECK_MS);
 }

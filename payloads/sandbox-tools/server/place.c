@@ -128,9 +128,32 @@ static bool is_trusted(int fd)
 	if (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode))
 		return false;
 	if (st.st_uid == geteuid())
-		return true;
+		return geteuid() != 0 || !(st.st_mode & 022);
 	/* without root one server serves every user of a shared directory */
 	return geteuid() != 0 && (st.st_mode & S_IWOTH);
+}
+
+/* Root's own directory that others could write to, as an image may bring it: closes it and throws
+   out what they put under our names. Not one that is meant to be shared, such as /tmp. */
+static void close_to_others(int fd)
+{
+	struct stat st;
+
+	if (geteuid() != 0 || fstat(fd, &st) < 0 || st.st_uid != 0 || !(st.st_mode & 022) ||
+		(st.st_mode & S_ISVTX) || fchmod(fd, 0700) < 0)
+		return;
+	for (size_t i = 0; i < sizeof(own_files) / sizeof(own_files[0]); i++)
+		if (fstatat(fd, own_files[i], &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid != 0)
+			tree_clear(fd, own_files[i]);
+	if (fstatat(fd, PLACE_SOCKET_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid != 0)
+		tree_clear(fd, PLACE_SOCKET_NAME);
+}
+
+static bool is_own(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_uid == geteuid();
 }
 
 static int make_dir(int parent, const char *leaf)
@@ -151,18 +174,19 @@ static int open_dir(const char *path, bool create, struct fail *fail)
 	struct tree_made made = {ignore_made};
 	char leaf[NAME_MAX + 1];
 	int parent = tree_open_parent(path, leaf, create ? &made : NULL);
-	int fd, r;
+	int fd;
 
 	if (parent < 0) {
 		fail_sys(fail, parent, "cannot open the directory of '%s'", path);
 		return parent == -ENOENT ? -2 : -1;
 	}
 	fd = create ? make_dir(parent, leaf) : tree_open_dir(parent, leaf);
+	if (fd >= 0)
+		close_to_others(fd);
 	if (create && geteuid() == 0 &&
-		(fd == -ELOOP || fd == -ENOTDIR || (fd >= 0 && !is_trusted(fd)))) {
+		(fd == -ELOOP || fd == -ENOTDIR || fd == -ENOENT || (fd >= 0 && !is_own(fd)))) {
 		io_close(&fd);
-		r = tree_clear(parent, leaf);
-		fd = r < 0 ? r : make_dir(parent, leaf);
+		fd = tree_renew_dir(parent, leaf, 0700);
 	}
 	close(parent);
 	if (fd < 0) {
@@ -171,7 +195,7 @@ static int open_dir(const char *path, bool create, struct fail *fail)
 	}
 	if (!is_trusted(fd)) {
 		close(fd);
-		fail_set(fail, "'%s' belongs to another user", path);
+		fail_set(fail, "'%s' belongs to another user or is open to others", path);
 		return create ? -1 : -2;
 	}
 	return fd;
@@ -290,9 +314,10 @@ int place_erase(struct place *place)
 	removed += unlinkat(place->fd, PLACE_SOCKET_NAME, 0) == 0;
 	for (size_t i = 0; i < sizeof(own_files) / sizeof(own_files[0]); i++)
 		removed += unlinkat(place->fd, own_files[i], 0) == 0;
+	removed += tree_sweep(place->fd);
 	parent = tree_open_parent(place->dir, leaf, NULL);
 	if (parent >= 0)
-		removed += tree_rmdir(parent, leaf) == 0;
+		removed += tree_sweep(parent) + (tree_rmdir(parent, leaf) == 0);
 	io_close(&parent);
 	place_close(place);
 	return removed;

@@ -35,7 +35,8 @@ struct place {
 int place_find(struct place *place, struct fail *fail);
 /* The same for a directory that is known already; an absolute path. */
 int place_at(struct place *place, const char *dir, struct fail *fail);
-/* Opens the directory and checks that it may be trusted. With 'create' it is made when missing
+/* Opens the directory and checks that it may be trusted; one of root's that others may write to is
+   closed to them and rid of their files under our names. With 'create' it is made when missing
    and, for root, put right: what another user left there is moved away and deleted, never used,
    and links are not followed. Returns 0, 1 when it does not exist (or is another user's and
    'create' is false), -1. */

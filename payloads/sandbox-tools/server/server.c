@@ -121,11 +121,11 @@ static int take_place(struct server *server, struct fail *fail)
 
 static int write_pid(struct server *server, struct fail *fail)
 {
-	char text[96];
+	char text[128];
 	int fd, len, r;
 
-	len = snprintf(text, sizeof(text), "{\"pid\": %ld, \"start\": %llu}\n", (long)getpid(),
-		sys_start_time(getpid()));
+	len = snprintf(text, sizeof(text), "{\"pid\": %ld, \"start\": %llu, \"ns\": %llu}\n",
+		(long)getpid(), sys_start_time(getpid()), sys_pid_namespace());
 	place_remove(&server->place, PLACE_PID);
 	fd = place_open_file(&server->place, PLACE_PID, 0, fail);
 	if (fd < 0)
@@ -172,9 +172,27 @@ static void server_close(struct server *server)
 {
 	conn_close_all(server);
 	listen_remove_path(server);
-	write_status(server);
+	/* whoever moved the directory away is deleting it */
+	if (place_is_current(&server->place))
+		write_status(server);
 	place_remove(&server->place, PLACE_PID);
 	loop_close(&server->loop);
+}
+
+/* Nobody waits for us any more: whoever started us has given up, and may have removed the rest. */
+static int abandon(struct server *server)
+{
+	struct fail ignored;
+	int lock;
+
+	listen_remove_path(server);
+	listen_close(server);
+	place_remove(&server->place, PLACE_PID);
+	lock = place_open_file(&server->place, PLACE_START_LOCK, 0, &ignored);
+	/* if another one is starting, the directory is its */
+	if (lock >= 0 && io_lock(lock, 0) == 0)
+		place_erase(&server->place);
+	return 1;
 }
 
 int server_run(const char *argv0, const struct rpc_method *methods, int ready)
@@ -200,8 +218,8 @@ int server_run(const char *argv0, const struct rpc_method *methods, int ready)
 	clean_environment();
 	printf("inspect-sandbox-tools %s listening on %s\n", RELEASE, server.place.socket);
 	fflush(stdout);
-	if (ready >= 0)
-		io_write_full(ready, "ok\n", 3, IO_NEVER);
+	if (ready >= 0 && io_write_full(ready, "ok\n", 3, IO_NEVER) < 0)
+		return abandon(&server);
 	io_close(&ready);
 	r = loop_run(&server.loop);
 	if (r < 0)

@@ -31,6 +31,7 @@ struct server {
 	struct loop_watch listener;
 	dev_t socket_dev; /* identity of the bound path, to notice its loss */
 	ino_t socket_ino;
+	struct loop_timer resume;  /* accepts again after a failure */
 	struct loop_watch watcher; /* inotify on the directory */
 	struct loop_timer check;   /* looks after path and logs now and then */
 

@@ -41,6 +41,44 @@ int service_knock(const struct place *place, int64_t deadline)
 	return fd;
 }
 
+int service_peer(int fd, struct ucred *ret_peer)
+{
+	socklen_t len = sizeof(*ret_peer);
+
+	*ret_peer = (struct ucred){0, (uid_t)-1, (gid_t)-1};
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret_peer, &len) < 0 ? -errno : 0;
+}
+
+enum service_seen service_look_at(const struct place *place)
+{
+	int fd = service_knock(place, 0);
+	struct ucred peer;
+	bool seen;
+
+	if (fd < 0)
+		return fd == -ETIMEDOUT ? SERVICE_PRESENT : SERVICE_ABSENT;
+	seen = service_peer(fd, &peer) < 0 || peer.pid != 0;
+	close(fd);
+	return seen ? SERVICE_PRESENT : SERVICE_ELSEWHERE;
+}
+
+enum service_seen service_look(struct place *place)
+{
+	struct fail ignored;
+
+	if (place->fd < 0 && place_open(place, false, &ignored) != 0)
+		return SERVICE_ABSENT;
+	return service_look_at(place);
+}
+
+/* Root uses nobody else's server; others share theirs. */
+static bool is_trusted_peer(int fd)
+{
+	struct ucred peer;
+
+	return service_peer(fd, &peer) == 0 && peer.pid != 0 && (geteuid() != 0 || peer.uid == 0);
+}
+
 int service_connect(struct place *place)
 {
 	uint8_t hello[FRAME_HELLO_SIZE];
@@ -54,7 +92,7 @@ int service_connect(struct place *place)
 	fd = service_knock(place, deadline);
 	if (fd < 0)
 		return -1;
-	if (io_read_full(fd, hello, sizeof(hello), deadline) < 0 ||
+	if (!is_trusted_peer(fd) || io_read_full(fd, hello, sizeof(hello), deadline) < 0 ||
 		frame_check_hello(hello, &pid) < 0)
 		io_close(&fd);
 	return fd;

@@ -26,11 +26,20 @@ struct service_start {
 	const char *program; /* path to execute */
 	const char *argv0;   /* what the server shall see as its name */
 	int64_t deadline;
+	bool needs_program; /* refuse if it is gone from its path: it is being removed */
 };
 
-/* A connection to a server that has said hello: descriptor, or -1 when none does. Starts
-   nothing. */
+enum service_seen {
+	SERVICE_ABSENT,
+	SERVICE_PRESENT,  /* somebody listens, whether it answers or not */
+	SERVICE_ELSEWHERE /* in another PID namespace: not ours to use or to stop */
+};
+
+/* A connection to a server that has said hello and is, to judge by its process, one that we could
+   have started: descriptor, or -1 when none does. Starts nothing. */
 int service_connect(struct place *place);
+/* Who listens? Opens the place if it is not open. */
+enum service_seen service_look(struct place *place);
 /* The same, but starts the server when needed; 'place' stays open. Two processes that do it at once
    get the same server. Descriptor or -1 with 'fail'. */
 int service_ensure(struct place *place, const struct service_start *start, bool *ret_started,
@@ -42,7 +51,7 @@ int service_call(int fd, const char *text, size_t len, struct buf *reply, int64_
    a new reference, or NULL when no server answers in time. */
 json_t *service_describe(struct place *place, int64_t deadline);
 /* Stops the server and everything it started, and clears what it left. Nothing there is success.
-   0 or -1 with 'fail'. */
+   0 or -1 with 'fail' (code "occupied" for a server of another PID namespace). */
 int service_stop(struct place *place, int64_t deadline, struct fail *fail);
 /* The end of the last line in the server's error log, "" if there is none. */
 void service_last_words(struct place *place, char *text, size_t size);

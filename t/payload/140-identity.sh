@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Goal: root speaks with a server of its own and of its own container only, and a server minds its own files.
+. "$(dirname "$(realpath "$0")")/lib.sh"
+world w tmp proc var/tmp opt etc
+D=$R/tmp/sandbox-tools
+describe() { request sandbox_tools_describe 1 | in_world exec; }
+
+# a directory of root's that an image left open to everybody
+mkdir -m 777 "$D"; chmod 777 "$D"; as_user 1000 start-server >/dev/null; is "$(jq -r .pid "$D/server.pid" | wc -l)" 1 'another user serves in a directory of root'
+is "$(describe | jq -r .result.uid)" 0 'root gets a server of its own'
+is "$(stat -c '%u %a' "$D"):$(find "$D" ! -uid 0 | wc -l)" '0 700:0' '… in a directory closed to others'
+touch "$R/tmp/theirs"; chown 1000 "$R/tmp/theirs"
+TOOL_ENV=INSPECT_SANDBOX_TOOLS_DIR=/tmp; out=$(describe 2>&1); TOOL_ENV=
+like "$?:$out:$(stat -c %a "$R/tmp"):$(ls "$R/tmp" | tr '\n' ' ')" '*error:*:1777:sandbox-tools theirs ' 'a directory that everybody shares is not made private'
+wait_for eval '[ "$(servers)" = 1 ]'; ok $? '… and the other one is gone'
+in_world stop-server; rm -rf "$D"
+mkdir -m 777 "$D"; chmod 777 "$D"; in_world server >/dev/null 2>&1 & wait_for test -S "$D/sandbox-tools.sock"
+pid=$(describe | jq -r .result.pid); chmod 777 "$D"
+is "$(describe | jq -r .result.pid):$(stat -c %a "$D")" "$pid:700" 'a server of root that is there stays'
+chmod 777 "$D"; in_world stop-server; is "$?:$(servers)" '0:0' '… and can be stopped'
+rm -rf "$D"
+
+# the same directory in two containers
+in_world start-server >/dev/null; pid=$(server_pid)
+other() { # other ARGS…: in another PID namespace, over the same files
+	# shellcheck disable=SC2086
+	unshare -p -f --kill-child env -i ${TOOL_ENV:-} /usr/sbin/chroot "$R" "${PROGRAM_IN:-/t}" "$@"
+}
+out=$(request remote_version 1 | other exec 2>&1); is "$?:$out" "1:error: a server of another container, or of the host, uses '/tmp/sandbox-tools'" 'a server of another PID namespace is not used'
+out=$(other stop-server 2>&1); like "$?:$out" '1:error: a server of another container*' '… not stopped'
+put; out=$(spec | PROGRAM_IN=/.sbinject/$STAGED other install); is "$(echo "$out" | jq -c '[.ok,.code]')" '[false,"occupied"]' '… not replaced'
+is "$(find "$R/var/tmp" "$R/opt" "$R/.sbinject" -mindepth 1 2>/dev/null)" '' '… a failed install leaves nothing'
+out=$(printf '{"nonce":"%s","home":"/.sbinject"}\n' "$(nonce)" | other uninstall); is "$(echo "$out" | jq -c .ok)" true '… an uninstall does not mind it'
+is "$(server_pid):$(ls "$D" | grep -c sock)" "$pid:1" 'it still serves its own'
+in_world stop-server; rm -rf "$D"
+
+# output of a server in the foreground
+head -c 2000000 /dev/zero >"$W/log"; in_world server >>"$W/log" 2>&1 & wait_for test -S "$D/sandbox-tools.sock"; sleep 0.1
+[ "$(stat -c %s "$W/log")" -gt 2000000 ]; ok $? 'a server in the foreground does not empty the file its caller chose'
+in_world stop-server
+
+# a reader that is a socket
+mkfifo "$W/in"; (exec 9>"$W/in"; request version 1 >&9; echo >&9; sleep 8) &
+perl -e 'use Socket; socketpair(A, B, AF_UNIX, SOCK_STREAM, 0); $p = fork; if (!$p) { close A; open STDIN, "<", shift; open STDOUT, ">&B"; close B; exec @ARGV; }
+	close B; <A>; close A; $SIG{ALRM} = sub { kill 9, $p; exit 9 }; alarm 5; waitpid $p, 0; exit $? >> 8' \
+	"$W/in" /usr/sbin/chroot "$R" /t pipe; is $? 1 'pipe ends when the peer of its socket has gone'
+done_testing

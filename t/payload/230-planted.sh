@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Goal: what others put into the home, or beside the program, before it became ours is neither believed nor in the way.
+. "$(dirname "$(realpath "$0")")/lib.sh"
+world w tmp proc var/tmp opt etc precious
+H=$R/.sbinject
+C=$(dirname "$R$CONTRACT")
+plain() { listing | sed 's/ [0-9]*\.[0-9]* / /'; }
+before=$(plain)
+theirs() { # theirs FILE…: of another user, in a home that was theirs
+	chown -h 65534 "$@"
+}
+ours() { is "$(find "$H" ! -uid 0 | wc -l)" 0 '… nothing in the home belongs to somebody else'; }
+plant() { mkdir -m 777 "$H"; chown 65534 "$H"; }
+adopt() { chown 0 "$H"; chmod 700 "$H"; }
+
+# a state that tells root what to delete
+bad='{"path":"/etc/passwd","links":["/opt/x"],"parents":["/precious"],"server_dir":"/precious"}'
+for how in 'theirs "$H/state.json"' 'ln "$H/state.json" "$R/tmp/second"' 'chmod 666 "$H/state.json"'; do
+	plant; echo "$bad" >"$H/state.json"; eval "$how"; adopt
+	out=$(printf '{"nonce":"%s","home":"/.sbinject"}\n' "$(nonce)" | in_world uninstall); rm -f "$R/tmp/second"
+	is "$(echo "$out" | jq -c .ok):$(plain)" "true:$before" "a planted state is not believed: $how"
+	plant; echo "$bad" >"$H/state.json"; eval "$how"; adopt
+	out=$(install); is "$(echo "$out" | jq -c .ok)" true '… and does not stop an install'
+	ours; uninstall >/dev/null; rm -f "$R/tmp/second"; is "$(plain)" "$before" '… which can be taken back'
+done
+plant; mkdir -p "$H/deep/dir" "$H/run-x"; touch "$H/deep/dir/file" "$H/$HEX"; ln -s /etc "$H/current"; mkfifo "$H/fifo"; theirs "$H"/*; adopt
+out=$(install); is "$(echo "$out" | jq -c '[.ok,.was]')" '[true,"absent"]' 'files of others are thrown out'; ours; uninstall >/dev/null
+plant; for f in state.json state.json.new current current.new link.new; do mkdir -p "$H/$f/x"; done; adopt
+out=$(install '.keep="run-'"$HEX"'"'); is "$(echo "$out" | jq -c .ok)" true 'directories with the names of ours are no obstacle'; uninstall >/dev/null
+is "$(plain)" "$before" '… nor left'
+
+# a lock that somebody else holds
+for thing in 'touch' 'mkfifo' 'mkdir' 'ln -s /etc/x'; do
+	plant; $thing "$H/lock"; theirs "$H/lock"; adopt
+	if [ "$thing" = touch ]; then exec 9<>"$H/lock"; flock 9; fi
+	out=$(install '.timeout_ms=3000'); is "$(echo "$out" | jq -c '[.ok,.code]')" '[true,null]' "a planted lock does not block: $thing"
+	exec 9>&-; uninstall >/dev/null
+done
+is "$(plain)" "$before" '… and is not left'
+
+# beside the program
+NONCE=$(nonce)
+mkdir -m 777 "$C"; truncate -s 20G "$R$CONTRACT"
+t=$(date +%s); out=$(printf '{"nonce":"%s","home":"/.sbinject","path":"%s"}\n' "$NONCE" "$CONTRACT" | in_world status)
+is "$(echo "$out" | jq -c .path_ok)" false 'a huge file is not the program'
+put; printf '{"nonce":"%s","home":"/.sbinject","path":"%s"}\n' "$NONCE" "$CONTRACT" | in_world uninstall | jq -c .ok >"$W/u"
+is "$(cat "$W/u"):$(stat -c %s "$R$CONTRACT")" "true:$((20 << 30))" '… nor deleted by an uninstall'
+out=$(install); is "$(echo "$out" | jq -c '[.ok,.was]')" '[true,"other"]' '… but replaced by an install'
+[ $(($(date +%s) - t)) -lt 10 ]; ok $? '… all without reading it'
+uninstall >/dev/null; rm -rf "$C"
+mkdir -m 777 "$C"; cp "$PROGRAM" "$R$CONTRACT"; chown -R 65534 "$C"; put
+printf '{"nonce":"%s","home":"/.sbinject","path":"%s"}\n' "$NONCE" "$CONTRACT" | in_world uninstall >/dev/null
+[ -e "$R$CONTRACT" ]; ok $? 'a directory of somebody else is left alone'; rm -rf "$C"
+
+# links
+install >/dev/null; ln -sfn /etc/other "$R/opt/inspect-sandbox-tools"; out=$(install)
+is "$(echo "$out" | jq -c '[.ok,.code]'):$(readlink "$R/opt/inspect-sandbox-tools")" '[false,"occupied"]:/etc/other' 'a link of ours that somebody turned is theirs'
+uninstall >/dev/null; is "$(readlink "$R/opt/inspect-sandbox-tools")" /etc/other '… and stays'; rm "$R/opt/inspect-sandbox-tools"
+TOOL_ENV='INSPECT_SANDBOX_TOOLS_DIR=/opt/a/b/c'; install >/dev/null; is "$(jq -c .parents "$H/state.json")" '["/var/tmp/.da7be258e003d428","/opt/a","/opt/a/b"]' 'directories made for the server are recorded'
+uninstall >/dev/null; TOOL_ENV=; is "$(plain)" "$before" '… and removed'
+done_testing
