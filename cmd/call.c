@@ -16,7 +16,7 @@ struct request {
 static int build_request(
 	const char *method, const char *params_text, struct sb_buf *line, struct sb_err *err)
 {
-	json_auto_t *params = NULL, *request = NULL;
+	json_auto_t *method_text = json_string(method), *params = NULL, *request = NULL;
 	sb_autofree char *text = NULL;
 	json_error_t why;
 
@@ -26,8 +26,10 @@ static int build_request(
 			return sb_err_set(err, SB_USAGE, "PARAMS has to be a JSON object: %s",
 				params ? "it is something else" : why.text);
 	}
-	request = json_pack("{s:s, s:s, s:i, s:O*}", "jsonrpc", "2.0", "method", method, "id", 1,
-		"params", params);
+	if (!method_text)
+		return sb_err_set(err, SB_USAGE, "METHOD is not UTF-8");
+	request = json_pack("{s:s, s:O, s:i, s:O*}", "jsonrpc", "2.0", "method", method_text, "id",
+		1, "params", params);
 	text = request ? json_dumps(request, JSON_COMPACT) : NULL;
 	return text ? sb_buf_adds(line, text, err) : sb_err_nomem(err);
 }
@@ -59,8 +61,7 @@ static int make_request(const struct cmd_env *env, struct request *request, stru
 		env->args[1], env->arg_count > 2 ? env->args[2] : NULL, &request->line, err);
 }
 
-static int take_reply(
-	struct plan *plan, struct eng_exec *exec, struct sb_buf *out, struct sb_err *err)
+static int take_reply(struct visit *visit, struct sb_buf *out, struct sb_err *err)
 {
 	size_t seen = 0;
 
@@ -68,67 +69,73 @@ static int take_reply(
 		const char *end = out->len ? memchr(out->data + seen, '\n', out->len - seen) : NULL;
 		int ret;
 
-		if (end) {
+		/* A line that is no JSON is an engine's word on why nothing was started. */
+		if (end && out->data[0] == '{') {
 			out->len = (size_t)(end - out->data) + 1;
 			return 0;
 		}
 		seen = out->len;
-		ret = eng_exec_read(exec, -1, out, err);
+		ret = eng_exec_read(visit->exec, -1, out, err);
 		if (ret)
-			return ret < 0 ? -1 : deliver_explain(plan, exec, out, err);
+			return ret < 0 ? -1 : visit_explain(visit, out, err);
 	}
 }
 
-static int await_end(struct plan *plan, struct eng_exec *exec, struct sb_err *err)
+static int await_end(struct visit *visit, struct sb_err *err)
 {
 	sb_autobuf struct sb_buf out = SB_BUF_INIT(SB_MAX_FRAME_TEXT);
 	int ret;
 
-	if (eng_exec_close_stdin(exec, err) < 0)
+	if (eng_exec_close_stdin(visit->exec, err) < 0)
 		return -1;
-	while ((ret = eng_exec_read(exec, -1, &out, err)) == 0)
+	while ((ret = eng_exec_read(visit->exec, -1, &out, err)) == 0)
 		;
 	if (ret < 0)
 		return -1;
-	return out.len ? deliver_explain(plan, exec, &out, err) : 0;
-}
-
-/* An engine says in the stream itself that a program could not be started. */
-static int check_reply(
-	struct plan *plan, struct eng_exec *exec, struct sb_buf *out, struct sb_err *err)
-{
-	int ret = 0;
-
-	if (out->data[0] == '{')
-		return 0;
-	while (ret == 0)
-		ret = eng_exec_read(exec, -1, out, err);
-	return ret < 0 ? -1 : deliver_explain(plan, exec, out, err);
+	return out.len || eng_exec_stderr(visit->exec)->len ? visit_explain(visit, &out, err) : 0;
 }
 
 /* The payload's `pipe` takes a request by line, so that its end needs no closing of a stream. */
 static int exchange(
 	struct plan *plan, const struct request *request, struct sb_buf *reply, struct sb_err *err)
 {
-	sb_auto(eng_exec_closep) struct eng_exec *exec = NULL;
+	sb_auto(visit_end) struct visit visit = VISIT_INIT;
 
-	if (deliver_open(plan, "pipe", &exec, err) < 0 ||
-		eng_exec_write(exec, request->line.data, request->line.len, err) < 0 ||
-		eng_exec_write(exec, "\n", 1, err) < 0)
+	if (deliver_open(plan, "pipe", &visit, err) < 0 ||
+		eng_exec_write(visit.exec, request->line.data, request->line.len, err) < 0 ||
+		eng_exec_write(visit.exec, "\n", 1, err) < 0)
 		return -1;
-	if (request->is_notification)
-		return await_end(plan, exec, err);
-	if (take_reply(plan, exec, reply, err) < 0)
-		return -1;
-	return check_reply(plan, exec, reply, err);
+	return request->is_notification ? await_end(&visit, err) : take_reply(&visit, reply, err);
 }
 
+/* The end of a JSON string that begins at `at` (its quote), or `end`. */
+static const char *skip_string(const char *at, const char *end)
+{
+	for (at++; at < end && *at != '"'; at++)
+		if (*at == '\\')
+			at++;
+	return at < end ? at + 1 : end;
+}
+
+/*
+ * Whether a top-level member of the reply is called "error". Not by parsing: a reply is as large as
+ * a container likes, and a document of it many times larger.
+ */
 static bool is_error_reply(const struct sb_buf *reply)
 {
-	json_auto_t *doc = json_loadb(
-		sb_buf_str(reply), reply->len, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
+	const char *end = reply->data + reply->len;
+	int depth = 0;
 
-	return !json_is_object(doc) || json_object_get(doc, "error");
+	for (const char *at = reply->data; at < end;) {
+		const char *next = *at == '"' ? skip_string(at, end) : at + 1;
+
+		depth += (*at == '{' || *at == '[') - (*at == '}' || *at == ']');
+		if (depth == 1 && next - at == 7 && !memcmp(at, "\"error\"", 7) && next < end &&
+			next[strspn(next, " \t")] == ':')
+			return true;
+		at = next;
+	}
+	return false;
 }
 
 static enum sb_code call(const struct cmd_env *env, struct sb_err *err)
@@ -142,7 +149,7 @@ static enum sb_code call(const struct cmd_env *env, struct sb_err *err)
 
 	if (ret == 0)
 		ret = cmd_session_open(env, &session, err);
-	opts = cmd_plan_opts(env, session.conf);
+	opts = cmd_plan_opts(env, &session);
 	if (ret == 0)
 		ret = plan_make(session.client, &opts, env->args[0], &plan, err);
 	if (ret == 0)

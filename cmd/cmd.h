@@ -29,6 +29,7 @@ struct cmd_env {
 	struct opts opts;
 	char **args;
 	int arg_count;
+	bool bare; /* no sub-command was named */
 };
 
 extern const struct cmd cmd_inject, cmd_probe, cmd_status, cmd_ls, cmd_call, cmd_pipe, cmd_remove,
@@ -50,11 +51,13 @@ int cmd_timeout_ms(const struct cmd_env *env);
 /* What one container came to: a line for people and an object for programs. */
 struct cmd_result {
 	char line[600];
-	json_t *json; /* owned; may stay NULL */
+	json_t *json; /* owned */
 };
 
-typedef int (*cmd_each_fn)(const struct cmd_env *env, struct eng_client *client,
-	const struct conf *conf, const char *ref, struct cmd_result *ret, struct sb_err *err);
+/* What is done to each: with a plan that holds the inspected container, the rule and the payload.
+ */
+typedef int (*cmd_each_fn)(const struct cmd_env *env, struct plan *plan, const char *ref,
+	struct cmd_result *ret, struct sb_err *err);
 
 /*
  * Do fn for every argument, --jobs at a time, each with a connection of its own; print each result
@@ -67,12 +70,13 @@ enum sb_code cmd_each(const struct cmd_env *env, const char *doing, cmd_each_fn 
 struct cmd_session {
 	struct eng_endpoint endpoint;
 	struct conf *conf;
+	struct key key;
 	struct eng_client *client;
 };
 
 #define CMD_SESSION_INIT                      \
 	{                                     \
-		ENG_ENDPOINT_INIT, NULL, NULL \
+		.endpoint = ENG_ENDPOINT_INIT \
 	}
 void cmd_session_release(struct cmd_session *session);
 
@@ -82,6 +86,6 @@ int cmd_session_find(
 int cmd_session_open(
 	const struct cmd_env *env, struct cmd_session *ret, struct sb_err *err) sb_must_check;
 
-struct plan_opts cmd_plan_opts(const struct cmd_env *env, const struct conf *conf);
+struct plan_opts cmd_plan_opts(const struct cmd_env *env, const struct cmd_session *session);
 
 #endif

@@ -8,19 +8,28 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Names of running containers, for the shells. */
-static const char names[] = "sbinject ls 2>/dev/null | awk 'NR > 1 { print $2 }'";
+/*
+ * Shells evaluate what they are offered, and what answers may only look like an engine: of its
+ * names, none but plain ones may pass.
+ */
+#define FILTER "LC_ALL=C awk '/^[A-Za-z0-9][A-Za-z0-9_.-]*$/'"
 
-static bool takes_containers(const struct cmd *cmd)
+/* What stands where options and their values do not. */
+static const char *kind_of_args(const struct cmd *cmd)
 {
-	return strstr(cmd->args, "CONTAINER") != NULL;
+	static const char *const kinds[][2] = {
+		{"CONTAINER", "containers"}, {"FILE", "files"}, {"SHELL", "shells"}};
+
+	for (size_t i = 0; i < SB_ARRAY_SIZE(kinds); i++)
+		if (strstr(cmd->args, kinds[i][0]))
+			return kinds[i][1];
+	return NULL;
 }
 
-static void print_words(const struct cmd *cmd)
+/* Whether the option takes that value; NULL: any. */
+static bool takes(enum opt_id id, const char *value)
 {
-	for (unsigned id = 0; id < OPT_COUNT; id++)
-		if (cmd->opts & 1u << id)
-			printf(" --%s", opt_specs[id].name);
+	return opt_specs[id].value && (!value || !strcmp(opt_specs[id].value, value));
 }
 
 static void print_commands(const char *separator)
@@ -29,112 +38,290 @@ static void print_commands(const char *separator)
 		printf("%s%s", cmd == cmd_table ? "" : separator, (*cmd)->name);
 }
 
-/* "--config|-c|--output|-o": the options whose value is of that kind (NULL: any kind of its own).
- */
+/* "--config|-c|--output|-o": the options that take such a value. */
 static void print_options_with(const char *value)
 {
 	const char *separator = "";
 
 	for (unsigned id = 0; id < OPT_COUNT; id++) {
-		const struct opt_spec *spec = &opt_specs[id];
-
-		if (!spec->value || (value && strcmp(spec->value, value) != 0))
+		if (!takes(id, value))
 			continue;
-		printf("%s--%s", separator, spec->name);
-		if (spec->letter)
-			printf("|-%c", spec->letter);
+		printf("%s--%s", separator, opt_specs[id].name);
+		if (opt_specs[id].letter)
+			printf("|-%c", opt_specs[id].letter);
 		separator = "|";
 	}
 }
 
-static void print_bash_values(void)
+static void print_letters(bool with_value)
 {
-	printf("  case $prev in\n    ");
-	print_options_with("FILE");
-	printf(") COMPREPLY=($(compgen -f -- \"$cur\")); return;;\n    ");
-	print_options_with("CONTAINER");
-	printf(") COMPREPLY=($(compgen -W \"$(%s)\" -- \"$cur\")); return;;\n    ", names);
-	print_options_with(NULL);
-	printf(") return;;\n  esac\n");
+	for (unsigned id = 0; id < OPT_COUNT; id++)
+		if (opt_specs[id].letter && takes(id, NULL) == with_value)
+			putchar(opt_specs[id].letter);
 }
 
-static void print_bash(void)
+/* A pattern for words whose value is the next word: "--jobs", "-j", "-qj". */
+static void print_valued(void)
 {
-	printf("_sbinject() {\n"
-	       "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} cmd= opts= "
-	       "w\n");
-	print_bash_values();
-	printf("  for w in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
-	       "    case $w in -*) ;; ");
-	print_commands("|");
-	printf(") cmd=$w; break;; *) cmd=inject; break;; esac\n"
-	       "  done\n"
-	       "  case $cmd in\n");
-	for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
-		printf("    %s) opts='", (*cmd)->name);
-		print_words(*cmd);
-		printf("'; w=%d;;\n", takes_containers(*cmd));
-	}
-	printf("    *) opts='--help --version'; w=1;;\n"
-	       "  esac\n"
-	       "  case $cur in\n"
-	       "    -*) COMPREPLY=($(compgen -W \"$opts\" -- \"$cur\"));;\n"
-	       "    *) local list=; [ \"$w\" = 0 ] || list=$(%s)\n"
-	       "      [ -n \"$cmd\" ] || list=\"$list ",
-		names);
-	print_commands(" ");
-	printf("\"\n"
-	       "      COMPREPLY=($(compgen -W \"$list\" -- \"$cur\"));;\n"
-	       "  esac\n"
-	       "}\n"
-	       "complete -F _sbinject sbinject\n");
+	const char *separator = "";
+
+	printf("^(--(");
+	for (unsigned id = 0; id < OPT_COUNT; id++)
+		if (takes(id, NULL)) {
+			printf("%s%s", separator, opt_specs[id].name);
+			separator = "|";
+		}
+	printf(")|-[");
+	print_letters(false);
+	printf("]*[");
+	print_letters(true);
+	printf("])$");
 }
 
 /* Option help inside zsh's brackets and fish's quotes must not hold their own delimiters. */
 static void print_plain(const char *text)
 {
 	for (; *text; text++)
-		if (!strchr("'[]:\\", *text))
+		if (!strchr("'[]\\", *text))
 			putchar(*text);
 }
 
-static void print_zsh_options(const struct cmd *cmd)
+/* ---- bash ---- */
+
+/*
+ * COMP_WORDS is split at '=' and ':', too: the blanks of COMP_LINE tell what was one word. Of an
+ * answer, readline wants what stands behind the last split.
+ */
+static const char bash_words[] =
+	"  local words=(\"${COMP_WORDS[0]}\") rest=${COMP_LINE#*\"${COMP_WORDS[0]}\"} i w next\n"
+	"  local last=${COMP_WORDS[COMP_CWORD]} cur cmd= args= takes= host= kind= opts= list= pre= cut\n"
+	"  for ((i = 1; i <= COMP_CWORD; i++)); do\n"
+	"    w=${COMP_WORDS[i]} next=${rest#\"${rest%%[![:space:]]*}\"}\n"
+	"    if [[ $next != \"$rest\" ]]; then words+=(\"$w\"); else words[${#words[@]}-1]+=$w; fi\n"
+	"    rest=${next#\"$w\"}\n"
+	"  done\n"
+	"  [[ $last == *[!=:]* ]] || last=\n"
+	"  cur=${words[${#words[@]}-1]} cut=${cur%\"$last\"}\n"
+	"  for w in \"${words[@]:1:${#words[@]}-2}\"; do\n"
+	"    if [[ $takes ]]; then\n"
+	"      [[ $takes != -H && $takes != --host ]] || host=$w\n"
+	"      takes=\n"
+	"    elif [[ $args ]]; then :\n"
+	"    elif [[ $w == -- ]]; then args=1 cmd=${cmd:-inject}\n"
+	"    elif [[ $w =~ $valued ]]; then\n"
+	"      takes=$w; [[ $w == --* ]] || takes=-${w: -1}\n"
+	"    elif [[ $w == --host=* ]]; then host=${w#*=}\n"
+	"    elif [[ $w =~ $joined ]]; then host=${BASH_REMATCH[1]}\n"
+	"    elif [[ $w != -?* && ! $cmd ]]; then\n"
+	"      cmd=inject; [[ ! $w =~ $commands ]] || cmd=$w\n"
+	"    fi\n"
+	"  done\n"
+	"  host=${host//[\\\"\\']/}\n"
+	"  if [[ ! $takes$args && $cur == --*=* ]]; then takes=${cur%%=*} pre=$takes= cur=${cur#*=}; fi\n";
+
+static const char bash_answer[] =
+	"  case $kind in\n"
+	"    options) list=$opts;;\n"
+	"    containers) list+=\" $(_sbinject_containers \"$host\")\";;\n"
+	"    shells) list='bash zsh fish';;\n"
+	"  esac\n"
+	"  if [[ $kind == files ]]; then\n"
+	"    compopt -o filenames 2>/dev/null\n"
+	"    mapfile -t COMPREPLY < <(compgen -f -P \"$pre\" -- \"$cur\")\n"
+	"  else\n"
+	"    mapfile -t COMPREPLY < <(compgen -W \"$list\" -P \"$pre\" -- \"$cur\")\n"
+	"  fi\n"
+	"  COMPREPLY=(\"${COMPREPLY[@]#\"$cut\"}\")\n"
+	"}\n"
+	"_sbinject_containers() {\n"
+	"  sbinject ls -q -t 2 ${1:+\"-H$1\"} 2>/dev/null | " FILTER "\n"
+	"}\n"
+	"complete -F _sbinject sbinject\n";
+
+static void print_bash_command(const struct cmd *cmd)
 {
-	for (unsigned id = 0; id < OPT_COUNT; id++) {
-		if (!(cmd->opts & 1u << id))
-			continue;
-		printf(" '--%s%s[", opt_specs[id].name, opt_specs[id].value ? "=" : "");
-		print_plain(opt_specs[id].help);
-		if (opt_specs[id].value)
-			printf("]:%s:_files'", opt_specs[id].value);
-		else
-			printf("]'");
+	const char *kind = kind_of_args(cmd);
+
+	printf("%s) %s%s opts='", cmd->name, kind ? "kind=" : "", kind ? kind : "");
+	for (unsigned id = 0; id < OPT_COUNT; id++)
+		if (cmd->opts & 1u << id)
+			printf(" --%s", opt_specs[id].name);
+	printf("';;\n");
+}
+
+static void print_bash(void)
+{
+	printf("_sbinject() {\n  local commands='^(");
+	print_commands("|");
+	printf(")$' joined='^-[");
+	print_letters(false);
+	printf("]*H(.+)$'\n  local valued='");
+	print_valued();
+	printf("'\n%s  [[ $cmd ]] || list='", bash_words);
+	print_commands(" ");
+	printf("'\n  case ${cmd:-inject} in\n");
+	for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
+		printf("    ");
+		print_bash_command(*cmd);
 	}
+	printf("  esac\n"
+	       "  [[ $args || $cur != -* ]] || kind=options\n"
+	       "  case $takes in\n    ");
+	print_options_with("FILE");
+	printf(") kind=files;;\n    ");
+	print_options_with("CONTAINER");
+	printf(") kind=containers list='';;\n    ?*) return;;\n  esac\n%s", bash_answer);
+}
+
+/* ---- zsh ---- */
+
+/* Words keep their quotes. */
+static const char zsh_begin[] =
+	"#compdef sbinject\n"
+	"_sbinject_find_host() {\n"
+	"  integer i\n"
+	"  for (( i = 2; i < CURRENT; i++ )); do\n"
+	"    case $words[i] in\n"
+	"      -H|--host) _sbinject_host=${(Q)words[i+1]};;\n"
+	"      --host=*) _sbinject_host=${(Q)${words[i]#*=}};;\n"
+	"      -H*) _sbinject_host=${(Q)${words[i]#-H}};;\n"
+	"    esac\n"
+	"  done\n"
+	"}\n"
+	"_sbinject_containers() {\n"
+	"  local -a names\n"
+	"  names=(${(f)\"$(sbinject ls -q -t 2 ${_sbinject_host:+-H$_sbinject_host} 2>/dev/null |\n"
+	"    " FILTER ")\"})\n"
+	"  compadd \"$@\" -a names\n"
+	"}\n"
+	"_sbinject_files() { _files \"$@\"; }\n"
+	"_sbinject_shells() { compadd \"$@\" bash zsh fish; }\n"
+	"_sbinject() {\n"
+	"  local curcontext=$curcontext state line _sbinject_host\n"
+	"  typeset -A opt_args\n"
+	"  _sbinject_find_host\n";
+
+/* The file is the function when it is autoloaded, and defines it when it is sourced. */
+static const char zsh_end[] =
+	"if [[ $funcstack[1] == _sbinject ]]; then _sbinject \"$@\"; else compdef _sbinject sbinject; fi\n";
+
+/* One of the forms of an option: "--host=" or "-H+". */
+static void print_zsh_form(enum opt_id id, bool is_long)
+{
+	const struct opt_spec *spec = &opt_specs[id];
+
+	printf(" '%s", id == OPT_REQUIRE ? "*" : "");
+	if (spec->letter)
+		printf("(-%c --%s)", spec->letter, spec->name);
+	if (is_long)
+		printf("--%s%s[", spec->name, spec->value ? "=" : "");
+	else
+		printf("-%c%s[", spec->letter, spec->value ? "+" : "");
+	print_plain(spec->help);
+	putchar(']');
+	if (spec->value)
+		printf(":%s:%s", spec->value,
+			takes(id, "FILE")	 ? "_files"
+			: takes(id, "CONTAINER") ? "_sbinject_containers"
+						 : "");
+	putchar('\'');
+}
+
+static void print_zsh_options(unsigned set)
+{
+	printf("_arguments -C -s -S");
+	for (unsigned id = 0; id < OPT_COUNT; id++) {
+		if (!(set & 1u << id))
+			continue;
+		print_zsh_form(id, true);
+		if (opt_specs[id].letter)
+			print_zsh_form(id, false);
+	}
+}
+
+static void print_zsh_command(const struct cmd *cmd, const char *pattern)
+{
+	const char *kind = kind_of_args(cmd);
+
+	printf("    %s) ", pattern);
+	print_zsh_options(cmd->opts);
+	if (kind)
+		printf(" '*:%s:_sbinject_%s'", kind, kind);
+	printf(";;\n");
 }
 
 static void print_zsh(void)
 {
-	printf("#compdef sbinject\n"
-	       "_sbinject_names() { local -a n; n=(${(f)\"$(%s)\"}); compadd -a n; }\n"
-	       "_sbinject() {\n"
-	       "  if (( CURRENT == 2 )); then\n"
-	       "    compadd ",
-		names);
-	print_commands(" ");
-	printf("; _sbinject_names; return\n"
-	       "  fi\n"
-	       "  case $words[2] in\n");
-	for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
-		printf("    %s) _arguments", (*cmd)->name);
-		print_zsh_options(*cmd);
-		printf("%s;;\n", takes_containers(*cmd) ? " '*:container:_sbinject_names'" : "");
-	}
-	printf("    *) _arguments");
-	print_zsh_options(&cmd_inject);
-	printf(" '*:container:_sbinject_names';;\n"
-	       "  esac\n"
+	unsigned all = 0;
+
+	for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++)
+		all |= (*cmd)->opts;
+	printf("%s  ", zsh_begin);
+	print_zsh_options(all);
+	printf(" '(-): :_sbinject_first' '(-)*:: :->rest' && return\n"
+	       "  [[ $state == rest ]] || return\n"
+	       "  case $words[1] in\n");
+	for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++)
+		print_zsh_command(*cmd, (*cmd)->name);
+	print_zsh_command(&cmd_inject, "*");
+	printf("  esac\n"
 	       "}\n"
-	       "_sbinject \"$@\"\n");
+	       "_sbinject_first() {\n"
+	       "  compadd \"$@\" ");
+	print_commands(" ");
+	printf("\n"
+	       "  _sbinject_containers \"$@\"\n"
+	       "}\n%s",
+		zsh_end);
+}
+
+/* ---- fish ---- */
+
+static const char fish_begin[] =
+	"# What the line so far tells: the sub-command ('first': none yet) and the engine.\n"
+	"function __sbinject_scan\n"
+	"    set -g __sbinject_command first\n"
+	"    set -g __sbinject_host\n"
+	"    set -l takes ''\n"
+	"    set -l words (commandline -opc)\n"
+	"    set -e words[1]\n"
+	"    for word in $words\n"
+	"        if test -n \"$takes\"\n"
+	"            string match -qr -- '^(--host|-[^-]*H)$' $takes; and set __sbinject_host -H$word\n"
+	"            set takes ''\n";
+
+static const char fish_end[] =
+	"            set takes $word\n"
+	"        else if string match -qr -- '^--host=.' $word\n"
+	"            set __sbinject_host -H(string replace -- --host= '' $word)\n"
+	"        else if string match -qr -- '^-H.' $word\n"
+	"            set __sbinject_host $word\n"
+	"        else if test $__sbinject_command != first\n"
+	"            continue\n"
+	"        else if contains -- \"$word\" (__sbinject_commands)\n"
+	"            set __sbinject_command $word\n"
+	"        else if not string match -qr -- '^-[^-]|^--.' $word\n"
+	"            set __sbinject_command inject\n"
+	"        end\n"
+	"    end\n"
+	"end\n"
+	"function __sbinject_in\n"
+	"    __sbinject_scan\n"
+	"    contains -- $__sbinject_command $argv\n"
+	"end\n"
+	"function __sbinject_containers\n"
+	"    sbinject ls -q -t 2 $__sbinject_host 2>/dev/null | " FILTER "\n"
+	"end\n"
+	"function __sbinject_shells\n"
+	"    printf '%s\\n' bash zsh fish\n"
+	"end\n"
+	"complete -c sbinject -f\n";
+
+/* Where no sub-command was named, it is inject. */
+static void print_fish_condition(const struct cmd *cmd)
+{
+	printf("complete -c sbinject -n '__sbinject_in %s%s'", cmd->name,
+		cmd == &cmd_inject ? " first" : "");
 }
 
 static void print_fish_options(const struct cmd *cmd)
@@ -142,34 +329,45 @@ static void print_fish_options(const struct cmd *cmd)
 	for (unsigned id = 0; id < OPT_COUNT; id++) {
 		if (!(cmd->opts & 1u << id))
 			continue;
-		printf("complete -c sbinject -n '__fish_seen_subcommand_from %s' -l %s", cmd->name,
-			opt_specs[id].name);
+		print_fish_condition(cmd);
+		printf(" -l %s", opt_specs[id].name);
 		if (opt_specs[id].letter)
 			printf(" -s %c", opt_specs[id].letter);
-		printf("%s -d '", !opt_specs[id].value			 ? ""
-				  : !strcmp(opt_specs[id].value, "FILE") ? " -rF"
-									 : " -r");
+		printf("%s -d '", takes(id, "FILE")	   ? " -rF"
+				  : takes(id, "CONTAINER") ? " -x -a '(__sbinject_containers)'"
+				  : takes(id, NULL)	   ? " -x"
+							   : "");
 		print_plain(opt_specs[id].help);
 		printf("'\n");
 	}
 }
 
+static void print_fish_command(const struct cmd *cmd)
+{
+	const char *kind = kind_of_args(cmd);
+
+	printf("complete -c sbinject -n '__sbinject_in first' -a %s -d '", cmd->name);
+	print_plain(cmd->summary);
+	printf("'\n");
+	print_fish_options(cmd);
+	if (!kind)
+		return;
+	print_fish_condition(cmd);
+	if (!strcmp(kind, "files"))
+		printf(" -F\n");
+	else
+		printf(" -a '(__sbinject_%s)'\n", kind);
+}
+
 static void print_fish(void)
 {
-	printf("complete -c sbinject -f\n");
-	for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
-		printf("complete -c sbinject -n __fish_use_subcommand -a %s -d '", (*cmd)->name);
-		print_plain((*cmd)->summary);
-		printf("'\n");
-		print_fish_options(*cmd);
-		if (takes_containers(*cmd))
-			printf("complete -c sbinject -n '__fish_seen_subcommand_from %s' -a "
-			       "'(%s)'\n",
-				(*cmd)->name,
-				"sbinject ls 2>/dev/null | awk \"NR > 1 { print \\$2 }\"");
-	}
-	printf("complete -c sbinject -n __fish_use_subcommand -a '(%s)'\n",
-		"sbinject ls 2>/dev/null | awk \"NR > 1 { print \\$2 }\"");
+	printf("function __sbinject_commands\n    printf '%%s\\n' ");
+	print_commands(" ");
+	printf("\nend\n%s        else if string match -qr -- '", fish_begin);
+	print_valued();
+	printf("' $word\n%s", fish_end);
+	for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++)
+		print_fish_command(*cmd);
 }
 
 static const struct {

@@ -17,19 +17,25 @@ struct work {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	int next, done, failed;
-	enum sb_code last_failure;
+	enum sb_code failure; /* what they have in common; SB_SOME_FAILED when that is nothing */
+	bool interrupted;
 };
 
 static int run_one(const struct work *work, struct eng_client **client, const char *ref,
 	struct cmd_result *ret, struct sb_err *err)
 {
+	sb_auto(plan_release) struct plan plan = PLAN_INIT;
+	struct plan_opts opts = cmd_plan_opts(work->env, work->session);
 	int timeout_ms = cmd_timeout_ms(work->env);
 
 	if (*client)
 		eng_begin_work(*client, timeout_ms);
 	else if (eng_open(&work->session->endpoint, timeout_ms, client, err) < 0)
 		return -1;
-	return work->fn(work->env, *client, work->session->conf, ref, ret, err);
+	if (plan_make(*client, &opts, ref, &plan, err) < 0 ||
+		work->fn(work->env, &plan, ref, ret, err) < 0)
+		return -1;
+	return ret->json ? 0 : sb_err_nomem(err);
 }
 
 static void finish_one(struct work *work, enum sb_code code)
@@ -37,8 +43,9 @@ static void finish_one(struct work *work, enum sb_code code)
 	pthread_mutex_lock(&work->mutex);
 	work->done++;
 	if (code != SB_OK) {
+		work->failure = !work->failed || work->failure == code ? code : SB_SOME_FAILED;
 		work->failed++;
-		work->last_failure = code;
+		work->interrupted |= code == SB_INTERRUPTED;
 	}
 	pthread_cond_signal(&work->changed);
 	pthread_mutex_unlock(&work->mutex);
@@ -65,15 +72,15 @@ static void *worker(void *ctx)
 		struct cmd_result result = {.line = ""};
 		struct sb_err err = SB_ERR_INIT;
 
-		if (run_one(work, &client, ref, &result, &err) == 0) {
-			out_result(result.line, result.json);
-		} else {
-			out_error(ref, &err);
+		if (run_one(work, &client, ref, &result, &err) < 0)
 			/* The next one begins with a connection that nothing went wrong on. */
 			eng_close(sb_steal(client));
-		}
-		json_decref(result.json);
 		finish_one(work, err.code);
+		if (err.code == SB_OK)
+			out_result(result.line, result.json);
+		else
+			out_error(ref, &err);
+		json_decref(result.json);
 	}
 	return NULL;
 }
@@ -123,11 +130,9 @@ static int start_workers(struct work *work, pthread_t *threads, struct sb_err *e
 
 static enum sb_code exit_code(const struct work *work)
 {
-	if (!work->failed)
-		return SB_OK;
-	if (work->env->arg_count == 1 || eng_interrupted)
-		return work->last_failure;
-	return SB_SOME_FAILED;
+	if (work->interrupted)
+		return SB_INTERRUPTED;
+	return work->failed && work->failed < work->env->arg_count ? SB_SOME_FAILED : work->failure;
 }
 
 enum sb_code cmd_each(const struct cmd_env *env, const char *doing, cmd_each_fn fn)

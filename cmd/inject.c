@@ -7,95 +7,109 @@
 
 #include <stdio.h>
 
-/* The word for what was done, from what was there before and whether the service was started. */
-static const char *outcome(const struct deliver_receipt *receipt)
-{
-	if (receipt->was == WAS_OTHER)
-		return "replaced";
-	if (receipt->was == WAS_ABSENT)
-		return "injected";
-	return receipt->started ? "restarted" : "already";
-}
+enum outcome { INJECTED, REPLACED, RESTARTED, ALREADY };
 
 static const struct {
 	const char *word, *text;
-} sentences[] = {
-	{"injected", "injected"},
-	{"replaced", "replaced another version by"},
-	{"restarted", "started the service again:"},
-	{"already", "already there and healthy:"},
+} outcomes[] = {
+	[INJECTED] = {"injected", "injected"},
+	[REPLACED] = {"replaced", "replaced another version by"},
+	[RESTARTED] = {"restarted", "started the service again:"},
+	[ALREADY] = {"already", "already there and healthy:"},
 };
 
-static const char *sentence(const char *word)
+static enum outcome outcome_of(const struct deliver_receipt *receipt)
 {
-	size_t i = 0;
-
-	while (sentences[i].word != word && i + 1 < SB_ARRAY_SIZE(sentences))
-		i++;
-	return sentences[i].text;
+	if (receipt->was != WAS_SAME)
+		return receipt->was == WAS_OTHER ? REPLACED : INJECTED;
+	return receipt->started ? RESTARTED : ALREADY;
 }
 
 /* What is known before anything is done; the receipt adds to it. */
-static json_t *describe(const struct plan *plan, const char *ref)
+static json_t *describe(const struct plan *plan, const char *ref, const char *result)
 {
-	return json_pack("{s:s, s:s, s:s, s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s}",
-		"container", ref, "id", plan->container.id, "name", plan->container.name, "ok", 1,
-		"engine", eng_client_kind_name(plan->client), "engine_version",
+	return json_pack(
+		"{s:o, s:s, s:s, s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:o}",
+		"container", out_string(ref), "id", plan->container.id, "name",
+		plan->container.name, "ok", 1, "result", result, "engine",
+		eng_client_kind_name(plan->client), "engine_version",
 		eng_client_version(plan->client), "arch", plan->image.arch, "payload",
 		plan->payload.name, "sha256", plan->payload.sha256, "release", payload_release,
 		"wire", PAYLOAD_WIRE, "path", plan->conf->path, "home", plan->home_path, "rules",
-		plan->conf->file);
+		out_string(plan->conf->file));
 }
 
-static void report_dry_run(const struct plan *plan, const char *ref, struct cmd_result *ret)
+static int dry_run(struct plan *plan, const char *ref, struct cmd_result *ret, struct sb_err *err)
 {
-	ret->json = describe(plan, ref);
-	json_object_set_new(ret->json, "result", json_string("dry-run"));
+	char other[65];
+	int present = deliver_is_present(plan, other, err);
+
+	if (present < 0)
+		return -1;
+	ret->json = describe(plan, ref, "dry-run");
 	snprintf(ret->line, sizeof(ret->line),
-		"%s: would place '%s' (%zu bytes, sha256 %.12s) at '%s' by rule %s:%d; nothing was "
-		"changed",
-		ref, plan->payload.name, plan->payload.size, plan->payload.sha256, plan->conf->path,
+		"%s: would %s '%s' (%zu bytes, sha256 %.12s) at '%s' by rule %.200s:%d; nothing was changed",
+		ref,
+		present	   ? "check"
+		: other[0] ? "replace what is there by"
+			   : "inject",
+		plan->payload.name, plan->payload.size, plan->payload.sha256, plan->conf->path,
 		plan->conf->file, plan->rule->line);
+	return 0;
 }
 
-static void report(const struct plan *plan, const char *ref, const struct deliver_receipt *receipt,
-	int ms, struct cmd_result *ret)
+static int inject_one(const struct cmd_env *env, struct plan *plan, const char *ref,
+	struct cmd_result *ret, struct sb_err *err)
 {
-	const char *word = outcome(receipt);
+	struct deliver_receipt receipt;
+	int64_t start = sb_now_ms();
+	enum outcome outcome;
+	int ms;
 
-	ret->json = describe(plan, ref);
-	json_object_set_new(ret->json, "result", json_string(word));
-	json_object_set_new(ret->json, "pid", json_integer(receipt->pid));
-	json_object_set_new(ret->json, "uid", json_integer(receipt->uid));
+	if (cmd_has(env, OPT_DRY_RUN))
+		return dry_run(plan, ref, ret, err);
+	if (deliver_inject(plan, &receipt, err) < 0)
+		return -1;
+	ms = (int)(sb_now_ms() - start);
+	outcome = outcome_of(&receipt);
+	ret->json = describe(plan, ref, outcomes[outcome].word);
+	json_object_set_new(ret->json, "pid", json_integer(receipt.pid));
+	json_object_set_new(ret->json, "uid", json_integer(receipt.uid));
 	json_object_set_new(ret->json, "ms", json_integer(ms));
 	snprintf(ret->line, sizeof(ret->line),
 		"%s: %s inspect-sandbox-tools %s (%s, sha256 %.12s) at %s, pid %lld, in %d ms", ref,
-		sentence(word), receipt->release, plan->facts.value[SB_FACT_ARCH], receipt->sha256,
-		plan->conf->path, receipt->pid, ms);
+		outcomes[outcome].text, receipt.release, plan->facts.value[SB_FACT_ARCH],
+		receipt.sha256, plan->conf->path, receipt.pid, ms);
+	return 0;
 }
 
-static int inject_one(const struct cmd_env *env, struct eng_client *client, const struct conf *conf,
-	const char *ref, struct cmd_result *ret, struct sb_err *err)
+/*
+ * "sbinject rm web" must not inject into web: where no command was named, the first of several
+ * words has to be a container before anything is done to the others.
+ */
+static int check_first(const struct cmd_env *env, struct sb_err *err)
 {
-	sb_auto(plan_release) struct plan plan = PLAN_INIT;
-	struct plan_opts opts = cmd_plan_opts(env, conf);
-	struct deliver_receipt receipt;
-	int64_t start = sb_now_ms();
+	sb_auto(cmd_session_release) struct cmd_session session = CMD_SESSION_INIT;
+	sb_auto(eng_container_release) struct eng_container container = ENG_CONTAINER_INIT;
 
-	if (plan_make(client, &opts, ref, &plan, err) < 0)
+	if (cmd_session_open(env, &session, err) < 0)
 		return -1;
-	if (cmd_has(env, OPT_DRY_RUN)) {
-		report_dry_run(&plan, ref, ret);
+	if (eng_container_inspect(session.client, env->args[0], &container, err) == 0)
 		return 0;
-	}
-	if (deliver_inject(&plan, &receipt, err) < 0)
-		return -1;
-	report(&plan, ref, &receipt, (int)(sb_now_ms() - start), ret);
-	return 0;
+	if (err->code == SB_NO_CONTAINER)
+		sb_err_add(
+			err, "; if a command was meant, see 'sbinject --help'; nothing was done");
+	return -1;
 }
 
 static enum sb_code run(const struct cmd_env *env)
 {
+	struct sb_err err = SB_ERR_INIT;
+
+	if (env->bare && env->arg_count > 1 && check_first(env, &err) < 0) {
+		out_error(env->args[0], &err);
+		return err.code;
+	}
 	return cmd_each(env, "injecting into", inject_one);
 }
 
@@ -103,12 +117,9 @@ const struct cmd cmd_inject = {
 	.name = "inject",
 	.args = "CONTAINER...",
 	.summary = "put the matching tool service into containers and start it",
-	.help = "The main job: 'sbinject CONTAINER' is the same. Each container is looked at "
-		"through the\n"
-		"engine, exactly one payload is chosen by the rules, uploaded, started and proven "
-		"to be\n"
-		"the one that was chosen. A container that has it already is only checked. Names, "
-		"ids and\n"
+	.help = "The main job: 'sbinject CONTAINER' is the same. Each container is looked at through the\n"
+		"engine, exactly one payload is chosen by the rules, uploaded, started and proven to be\n"
+		"the one that was chosen. A container that has it already is only checked. Names, ids and\n"
 		"unique beginnings of ids are understood. Nothing is left behind by a failure.\n",
 	.opts = OPTS_RULES | OPTS_EACH | OPT(DRY_RUN),
 	.min_args = 1,

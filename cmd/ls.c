@@ -2,16 +2,22 @@
 #include "cmd/cmd.h"
 
 #include "cmd/out.h"
+#include "engine/log.h"
 #include "payloads/deliver.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { COLUMNS = 5 };
+enum {
+	COLUMNS = 5,
+	ROW_TIMEOUT_MS = 5000, /* without --timeout */
+};
 
+/* The pointers are into the engine's list. */
 struct row {
-	char id[16], name[128], image[128], state[24], service[64];
-	char full_id[65], sha256[65];
+	const char *full_id, *name, *image, *state;
+	char id[16], service[64], sha256[65];
+	bool unknown; /* what it carries: the engine did not tell, or was not asked */
 };
 
 /* Where homes can be; the others only on Podman, where the root is read-only. */
@@ -28,6 +34,28 @@ static int find_service(struct eng_client *client, const char *id, char ret[65],
 	return found;
 }
 
+/* One container that cannot be looked into must not hide the others; an engine that died must. */
+static int look(struct cmd_session *session, int timeout_ms, struct row *row, struct sb_err *err)
+{
+	struct sb_err local = SB_ERR_INIT;
+
+	eng_begin_work(session->client, timeout_ms);
+	if (find_service(session->client, row->full_id, row->sha256, &local) >= 0)
+		return 0;
+	if (local.code == SB_NO_ENGINE) {
+		/* Does it answer others? Opening asks. */
+		eng_close(sb_steal(session->client));
+		if (eng_open(&session->endpoint, timeout_ms, &session->client, err) < 0)
+			return -1;
+	} else if (local.code != SB_FAILED) {
+		*err = local;
+		return -1;
+	}
+	sb_log(SB_NOTE, "%s: %s", row->name, local.text);
+	row->unknown = true;
+	return 0;
+}
+
 static void describe_service(struct row *row)
 {
 	bool ours = false;
@@ -35,7 +63,7 @@ static void describe_service(struct row *row)
 	for (size_t i = 0; i < payload_count(); i++)
 		ours |= !strcmp(payload_at(i)->sha256, row->sha256);
 	if (!row->sha256[0])
-		strcpy(row->service, "-");
+		strcpy(row->service, row->unknown ? "?" : "-");
 	else if (ours)
 		snprintf(row->service, sizeof(row->service), "%.12s (%s)", row->sha256,
 			payload_release);
@@ -43,60 +71,79 @@ static void describe_service(struct row *row)
 		snprintf(row->service, sizeof(row->service), "%.12s (other release)", row->sha256);
 }
 
-static void copy_text(char *dst, size_t size, const char *text)
+/* Those with a second slash are what other containers call it by their links. */
+static const char *own_name(const json_t *names)
 {
-	snprintf(dst, size, "%s", text ? text : "?");
+	const char *first = json_string_value(json_array_get(names, 0)), *text;
+	const json_t *name;
+	size_t i;
+
+	json_array_foreach (names, i, name) {
+		text = json_string_value(name);
+		if (text && !strchr(text + (*text == '/'), '/'))
+			return text + (*text == '/');
+	}
+	return first ? first : "?";
 }
 
-static int fill_row(
-	struct eng_client *client, const json_t *entry, struct row *row, struct sb_err *err)
+static const char *known(const char *text)
 {
-	const char *name = json_string_value(json_array_get(sb_json_at(entry, "Names"), 0));
+	return text ? text : "?";
+}
+
+static int fill_row(const json_t *entry, struct row *row, struct sb_err *err)
+{
 	const char *id = sb_json_str(entry, "Id");
 
-	memset(row, 0, sizeof(*row));
 	if (!id || strlen(id) != 64 || strspn(id, "0123456789abcdef") != 64)
 		return sb_err_set(err, SB_FAILED, "the engine lists a container without an id");
-	memcpy(row->full_id, id, 65);
+	row->full_id = id;
 	snprintf(row->id, sizeof(row->id), "%.12s", id);
-	copy_text(row->name, sizeof(row->name), name && *name == '/' ? name + 1 : name);
-	copy_text(row->image, sizeof(row->image), sb_json_str(entry, "Image"));
-	copy_text(row->state, sizeof(row->state), sb_json_str(entry, "State"));
-	if (find_service(client, id, row->sha256, err) < 0)
-		return -1;
-	describe_service(row);
+	row->name = own_name(sb_json_at(entry, "Names"));
+	row->image = known(sb_json_str(entry, "Image"));
+	row->state = known(sb_json_str(entry, "State"));
 	return 0;
 }
 
 static void print_json(const struct row *row)
 {
-	json_auto_t *json = json_pack("{s:s, s:s, s:s, s:s, s:s*}", "id", row->full_id, "name",
-		row->name, "image", row->image, "state", row->state, "sha256",
-		row->sha256[0] ? row->sha256 : NULL);
+	json_auto_t *json = json_pack("{s:s, s:s, s:s, s:s, s:s*, s:o*}", "id", row->full_id,
+		"name", row->name, "image", row->image, "state", row->state, "sha256",
+		row->sha256[0] ? row->sha256 : NULL, "unknown", row->unknown ? json_true() : NULL);
 
 	out_result("", json);
 }
 
-static int print_table(const struct row *rows, size_t count, struct sb_err *err)
+static int print_table(const struct row *rows, size_t count, bool names_only, struct sb_err *err)
 {
+	size_t columns = names_only ? 1 : COLUMNS, header = names_only ? 0 : 1;
 	sb_autofree const char **cells = calloc((count + 1) * COLUMNS, sizeof(*cells));
 
 	if (!cells)
 		return sb_err_nomem(err);
-	memcpy(cells, (const char *[]){"ID", "NAME", "IMAGE", "STATE", "SERVICE"},
-		COLUMNS * sizeof(*cells));
-	for (size_t i = 0; i < count; i++)
-		memcpy(cells + (i + 1) * COLUMNS,
-			(const char *[]){rows[i].id, rows[i].name, rows[i].image, rows[i].state,
-				rows[i].service},
+	if (header)
+		memcpy(cells, (const char *[]){"ID", "NAME", "IMAGE", "STATE", "SERVICE"},
 			COLUMNS * sizeof(*cells));
-	out_table(cells, COLUMNS, count + 1);
+	for (size_t i = 0; i < count; i++) {
+		const char **cell = cells + (i + header) * columns;
+
+		if (names_only)
+			*cell = rows[i].name;
+		else
+			memcpy(cell,
+				(const char *[]){rows[i].id, rows[i].name, rows[i].image,
+					rows[i].state, rows[i].service},
+				COLUMNS * sizeof(*cells));
+	}
+	out_table(cells, columns, count + header);
 	return 0;
 }
 
 static int list(const struct cmd_env *env, struct sb_err *err)
 {
+	int row_timeout_ms = cmd_has(env, OPT_TIMEOUT) ? cmd_timeout_ms(env) : ROW_TIMEOUT_MS;
 	sb_auto(cmd_session_release) struct cmd_session session = CMD_SESSION_INIT;
+	bool names_only = cmd_has(env, OPT_QUIET);
 	sb_autofree struct row *rows = NULL;
 	json_auto_t *containers = NULL;
 	const json_t *entry;
@@ -109,14 +156,17 @@ static int list(const struct cmd_env *env, struct sb_err *err)
 	if (!rows)
 		return sb_err_nomem(err);
 	json_array_foreach (containers, i, entry) {
-		if (fill_row(session.client, entry, &rows[i], err) < 0)
+		rows[i].unknown = names_only;
+		if (fill_row(entry, &rows[i], err) < 0 ||
+			(!names_only && look(&session, row_timeout_ms, &rows[i], err) < 0))
 			return -1;
+		describe_service(&rows[i]);
 		if (cmd_has(env, OPT_JSON))
 			print_json(&rows[i]);
 	}
 	if (cmd_has(env, OPT_JSON))
 		return 0;
-	return print_table(rows, json_array_size(containers), err);
+	return print_table(rows, json_array_size(containers), names_only, err);
 }
 
 static enum sb_code run(const struct cmd_env *env)
@@ -134,8 +184,10 @@ const struct cmd cmd_ls = {
 	.summary = "containers of this engine, and which of them carry the service",
 	.help = "Runs nothing inside: the engine alone tells whether the service has been placed. "
 		"Whether\n"
-		"it answers is told by 'sbinject status'.\n",
-	.opts = OPTS_ENGINE | OPT(ALL) | OPT(JSON),
+		"it answers is told by 'sbinject status'. A container that cannot be looked into has "
+		"a '?'\n"
+		"under SERVICE. --quiet prints the names alone and looks into none.\n",
+	.opts = OPTS_ENGINE | OPT(ALL) | OPT(JSON) | OPT(QUIET),
 	.min_args = 0,
 	.max_args = 0,
 	.default_timeout_s = 60,

@@ -51,14 +51,22 @@ static void on_signal(int number)
 	eng_interrupted = 1;
 }
 
-static void set_signals(void)
+/* What nohup or a shell has told us to ignore stays ignored. */
+static void catch_signal(int number)
 {
-	struct sigaction action = {.sa_handler = on_signal};
+	struct sigaction action = {.sa_handler = on_signal}, old;
 
 	sigemptyset(&action.sa_mask);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
+	if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+		sigaction(number, &action, NULL);
+}
+
+static void set_signals(void)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+
+	for (size_t i = 0; i < SB_ARRAY_SIZE(numbers); i++)
+		catch_signal(numbers[i]);
 	signal(SIGPIPE, SIG_IGN);
 }
 
@@ -73,16 +81,16 @@ static void print_version(void)
 static int check_args(const struct cmd_env *env, struct sb_err *err)
 {
 	const struct cmd *cmd = env->cmd;
+	char line[128];
 
+	usage_line(cmd, line, sizeof(line));
 	if (opt_check_allowed(&env->opts, cmd->opts, cmd->name, err) < 0)
 		return -1;
 	if (env->arg_count < cmd->min_args)
-		return sb_err_set(err, SB_USAGE, "usage: sbinject %s %s; '--help' tells more",
-			cmd->name, cmd->args);
+		return sb_err_set(err, SB_USAGE, "usage: %s; '--help' tells more", line);
 	if (cmd->max_args >= 0 && env->arg_count > cmd->max_args)
-		return sb_err_set(err, SB_USAGE,
-			"'%s' is one argument too many for 'sbinject %s%s%s'",
-			env->args[cmd->max_args], cmd->name, *cmd->args ? " " : "", cmd->args);
+		return sb_err_set(err, SB_USAGE, "'%s' is one argument too many for '%s'",
+			env->args[cmd->max_args], line);
 	return 0;
 }
 
@@ -125,6 +133,7 @@ static void choose_command(struct cmd_env *env, bool first_is_name, bool *explic
 	if (env->arg_count && !first_is_name)
 		found = find_command(env->args[0]);
 	*explicit_command = found != NULL;
+	env->bare = !found && !first_is_name;
 	env->cmd = found ? found : &cmd_inject;
 	if (found) {
 		env->args++;

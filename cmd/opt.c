@@ -20,7 +20,8 @@ const struct opt_spec opt_specs[OPT_COUNT] = {
 		"say which rule holds for a container, and why"},
 	[OPT_EXTRACT] = {0, "extract", "NAME", "write a payload to --output or stdout"},
 	[OPT_OUTPUT] = {'o', "output", "FILE", "where --extract writes to"},
-	[OPT_QUIET] = {'q', "quiet", NULL, "no progress and no result lines; errors only"},
+	[OPT_QUIET] = {'q', "quiet", NULL,
+		"no progress and no result lines; from ls only the names"},
 	[OPT_VERBOSE] = {'v', "verbose", NULL, "say what is chosen and why"},
 	[OPT_HELP] = {'h', "help", NULL, "this help, or that of a sub-command"},
 	[OPT_VERSION] = {'V', "version", NULL, "release, wire version and payloads"},
@@ -56,6 +57,10 @@ static int parse_require(struct opts *opts, const char *text, struct sb_err *err
 			continue;
 		if (!text[len])
 			break;
+		if (*keys[i].slot)
+			return sb_err_set(err, SB_USAGE,
+				"--require: '%s' is not the first for its key; each is taken once",
+				text);
 		*keys[i].slot = text + len;
 		return 0;
 	}

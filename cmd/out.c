@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/out.h"
 
+#include "engine/log.h"
 #include "engine/text.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool want_json, want_quiet, progress_shown;
+static bool want_json, want_quiet, progress_shown, result_lost;
 
 static void let_go(pthread_mutex_t **held)
 {
@@ -21,12 +22,6 @@ static void let_go(pthread_mutex_t **held)
 	sb_auto(let_go) pthread_mutex_t *held = &lock; \
 	pthread_mutex_lock(held)
 
-void out_init(bool json, bool quiet)
-{
-	want_json = json;
-	want_quiet = quiet;
-}
-
 static void wipe_progress(void)
 {
 	if (progress_shown)
@@ -34,12 +29,48 @@ static void wipe_progress(void)
 	progress_shown = false;
 }
 
+static void put_log(const char *line)
+{
+	LOCKED;
+
+	wipe_progress();
+	fprintf(stderr, "%s\n", line);
+}
+
+void out_init(bool json, bool quiet)
+{
+	static bool again;
+
+	want_json = json;
+	want_quiet = quiet;
+	sb_log_to(put_log);
+	/* A progress line that came after the last result must not stay before the prompt. */
+	if (!again)
+		atexit(wipe_progress);
+	again = true;
+}
+
+json_t *out_string(const char *text)
+{
+	json_t *string = json_string(text);
+	size_t len = strlen(text), size = 4 * len + 1;
+	sb_autofree char *clean = string ? NULL : malloc(size);
+
+	if (clean) {
+		sb_text_clean(clean, size, text, len);
+		string = json_string(clean);
+	}
+	return string;
+}
+
 static void put_json(const json_t *json)
 {
-	sb_autofree char *text = json_dumps(json, JSON_COMPACT | JSON_ENSURE_ASCII);
+	sb_autofree char *text = json ? json_dumps(json, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 
 	if (text)
 		puts(text);
+	else
+		result_lost = true;
 }
 
 void out_result(const char *line, const json_t *json)
@@ -49,8 +80,7 @@ void out_result(const char *line, const json_t *json)
 
 	wipe_progress();
 	if (want_json) {
-		if (json)
-			put_json(json);
+		put_json(json);
 	} else if (!want_quiet) {
 		sb_text_clean(clean, sizeof(clean), line, strlen(line));
 		puts(clean);
@@ -88,6 +118,7 @@ int out_foreign(const char *data, size_t len, struct sb_err *err)
 {
 	LOCKED;
 
+	wipe_progress();
 	if (isatty(STDOUT_FILENO))
 		put_escaped(data, len);
 	else
@@ -99,8 +130,9 @@ int out_foreign(const char *data, size_t len, struct sb_err *err)
 
 static void put_json_error(const char *subject, const struct sb_err *err)
 {
-	json_auto_t *object = json_pack("{s:s*, s:b, s:s, s:i, s:s}", "container", subject, "ok", 0,
-		"code", sb_code_name(err->code), "exit", (int)err->code, "error", err->text);
+	json_auto_t *object = json_pack("{s:o*, s:b, s:s, s:i, s:o}", "container",
+		subject ? out_string(subject) : NULL, "ok", 0, "code", sb_code_name(err->code),
+		"exit", (int)err->code, "error", out_string(err->text));
 
 	put_json(object);
 	fflush(stdout);
@@ -114,7 +146,7 @@ void out_error(const char *subject, const struct sb_err *err)
 	wipe_progress();
 	sb_text_clean(clean, sizeof(clean), subject ? subject : "", subject ? strlen(subject) : 0);
 	if (want_json)
-		put_json_error(subject ? clean : NULL, err);
+		put_json_error(subject, err);
 	fprintf(stderr, "sbinject: %s%s%s\n", clean, subject ? ": " : "", err->text);
 }
 
@@ -149,6 +181,9 @@ void out_table(const char *const *cells, size_t columns, size_t rows)
 {
 	sb_autofree size_t *widest = calloc(columns, sizeof(*widest));
 	char clean[512];
+	LOCKED;
+
+	wipe_progress();
 
 	for (size_t i = 0; widest && i < columns * rows; i++) {
 		sb_text_clean(clean, sizeof(clean), cells[i], strlen(cells[i]));
@@ -167,8 +202,14 @@ void out_table(const char *const *cells, size_t columns, size_t rows)
 
 int out_finish(struct sb_err *err)
 {
+	LOCKED;
+
 	wipe_progress();
 	if (fflush(stdout) == EOF || ferror(stdout))
 		return sb_err_set(err, SB_FAILED, "cannot write to stdout: %s", strerror(errno));
+	if (result_lost)
+		return sb_err_set(err, SB_FAILED,
+			"a result could not be written as JSON: out of memory, or text that is not "
+			"UTF-8");
 	return 0;
 }

@@ -14,8 +14,17 @@
 /* Called once, before the rest. */
 void out_init(bool json, bool quiet);
 
-/* A result: the object with --json, else the line (escaped). Takes a reference to neither. */
+/*
+ * A result: the object with --json, else the line (escaped). Takes a reference to neither. An
+ * object that could not be made (NULL) or written makes out_finish fail.
+ */
 void out_result(const char *line, const json_t *json);
+
+/*
+ * A JSON string (a new reference, for json_pack's "o") of text that may not be UTF-8, such as a
+ * path or an argument: what no JSON can hold is escaped.
+ */
+json_t *out_string(const char *text);
 
 /* A line of stdout as it is, from text of our own. */
 void out_line(const char *fmt, ...) sb_printf(1, 2);
@@ -26,13 +35,13 @@ int out_foreign(const char *data, size_t len, struct sb_err *err) sb_must_check;
 /* A failure about `subject` (a container; or NULL). */
 void out_error(const char *subject, const struct sb_err *err);
 
-/* A passing line on stderr, on a terminal only; the next output wipes it. */
+/* A passing line on stderr, on a terminal only; the next output, or the end, wipes it. */
 void out_progress(const char *fmt, ...) sb_printf(1, 2);
 
 /* A table: rows of cells (printed escaped), columns as wide as needed. `cells` is row-major. */
 void out_table(const char *const *cells, size_t columns, size_t rows);
 
-/* Flush stdout; an error (disk full, closed pipe) must not pass for success. */
+/* Flush stdout; an error (disk full, closed pipe, a lost result) must not pass for success. */
 int out_finish(struct sb_err *err) sb_must_check;
 
 #endif

@@ -12,8 +12,7 @@
 enum { CHUNK = 65536, PENDING_MAX = 1 << 20 };
 
 struct relay {
-	struct plan *plan;
-	struct eng_exec *exec;
+	struct visit visit;
 	struct sb_buf pending; /* from stdin, not yet taken by the engine */
 	struct sb_buf first;   /* what came before the first line end: maybe not our program */
 	bool input_ended, closed, answered;
@@ -40,14 +39,14 @@ static int pass_input(struct relay *relay, struct sb_err *err)
 
 	if (relay->pending.len)
 		ret = eng_exec_send(
-			relay->exec, relay->pending.data, relay->pending.len, &sent, err);
+			relay->visit.exec, relay->pending.data, relay->pending.len, &sent, err);
 	if (ret < 0)
 		return -1;
 	sb_buf_consume(&relay->pending, ret ? relay->pending.len : sent);
 	if (!relay->input_ended || relay->pending.len || relay->closed)
 		return 0;
 	relay->closed = true;
-	return eng_exec_close_stdin(relay->exec, err);
+	return eng_exec_close_stdin(relay->visit.exec, err);
 }
 
 /*
@@ -66,16 +65,21 @@ static int pass_output(struct relay *relay, const struct sb_buf *out, struct sb_
 	return out_foreign(relay->first.data, relay->first.len, err);
 }
 
+/* Until nothing comes: over TLS, data can be held back where poll does not see it. */
 static int take_output(struct relay *relay, struct sb_err *err)
 {
 	sb_autobuf struct sb_buf out = SB_BUF_INIT(SB_MAX_JSON_REPLY);
-	int ret = eng_exec_read(relay->exec, 0, &out, err);
+	int ret;
 
-	if (ret < 0 || pass_output(relay, &out, err) < 0)
-		return -1;
+	do {
+		sb_buf_reset(&out);
+		ret = eng_exec_read(relay->visit.exec, 0, &out, err);
+		if (ret < 0 || pass_output(relay, &out, err) < 0)
+			return -1;
+	} while (ret == 0 && out.len);
 	if (ret == 1 && !relay->answered &&
-		(relay->first.len || eng_exec_stderr(relay->exec)->len || !relay->closed))
-		return deliver_explain(relay->plan, relay->exec, &relay->first, err);
+		(relay->first.len || eng_exec_stderr(relay->visit.exec)->len || !relay->closed))
+		return visit_explain(&relay->visit, &relay->first, err);
 	return ret;
 }
 
@@ -85,7 +89,7 @@ static int relay_all(struct relay *relay, struct sb_err *err)
 		bool full = relay->pending.len > PENDING_MAX || relay->input_ended;
 		struct pollfd slots[] = {
 			{.fd = full ? -1 : STDIN_FILENO, .events = POLLIN},
-			{.fd = eng_exec_fd(relay->exec),
+			{.fd = eng_exec_fd(relay->visit.exec),
 				.events = (short)(POLLIN | (relay->pending.len ? POLLOUT : 0))},
 		};
 		int ret;
@@ -106,7 +110,7 @@ static int pipe_through(const struct cmd_env *env, struct sb_err *err)
 {
 	sb_auto(cmd_session_release) struct cmd_session session = CMD_SESSION_INIT;
 	sb_auto(plan_release) struct plan plan = PLAN_INIT;
-	struct relay relay = {.plan = &plan,
+	struct relay relay = {.visit = VISIT_INIT,
 		.pending = SB_BUF_INIT(PENDING_MAX + 2 * CHUNK),
 		.first = SB_BUF_INIT(SB_MAX_JSON_REPLY)};
 	struct plan_opts opts;
@@ -114,14 +118,14 @@ static int pipe_through(const struct cmd_env *env, struct sb_err *err)
 
 	if (cmd_session_open(env, &session, err) < 0)
 		return -1;
-	opts = cmd_plan_opts(env, session.conf);
+	opts = cmd_plan_opts(env, &session);
 	if (plan_make(session.client, &opts, env->args[0], &plan, err) < 0 ||
-		deliver_open(&plan, "pipe", &relay.exec, err) < 0)
+		deliver_open(&plan, "pipe", &relay.visit, err) < 0)
 		return -1;
 	/* --timeout is for opening; the channel lives as long as its two ends want. */
 	eng_begin_work(session.client, 0);
 	ret = relay_all(&relay, err);
-	eng_exec_close(relay.exec);
+	visit_end(&relay.visit);
 	sb_buf_release(&relay.pending);
 	sb_buf_release(&relay.first);
 	return ret;

@@ -99,10 +99,10 @@ static json_t *report_json(
 {
 	const struct eng_container *c = &plan->container;
 
-	return json_pack("{s:s, s:s, s:s, s:b, s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:s, s:s, s:s, "
+	return json_pack("{s:o, s:s, s:s, s:b, s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:s, s:s, s:s, "
 			 "s:s, s:s, s:o, s:o, s:o}",
-		"container", ref, "id", c->id, "name", c->name, "ok", 1, "state", c->state,
-		"engine", eng_client_kind_name(plan->client), "engine_version",
+		"container", out_string(ref), "id", c->id, "name", c->name, "ok", 1, "state",
+		c->state, "engine", eng_client_kind_name(plan->client), "engine_version",
 		eng_client_version(plan->client), "user", c->user, "read_only", (int)c->read_only,
 		"privileged", (int)c->privileged, "facts", facts_json(&report->facts), "program",
 		report->elf_path, "program_arch", report->elf_arch, "interpreter", report->interp,

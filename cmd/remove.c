@@ -6,27 +6,29 @@
 
 #include <stdio.h>
 
-static int remove_one(const struct cmd_env *env, struct eng_client *client, const struct conf *conf,
-	const char *ref, struct cmd_result *ret, struct sb_err *err)
+static int remove_one(const struct cmd_env *env, struct plan *plan, const char *ref,
+	struct cmd_result *ret, struct sb_err *err)
 {
-	sb_auto(plan_release) struct plan plan = PLAN_INIT;
-	struct plan_opts opts = cmd_plan_opts(env, conf);
-	bool removed = false;
+	bool dry = cmd_has(env, OPT_DRY_RUN), there;
 
-	if (plan_make(client, &opts, ref, &plan, err) < 0)
+	if (dry) {
+		int found = deliver_has_home(plan, err);
+
+		if (found < 0)
+			return -1;
+		there = found == 1;
+	} else if (deliver_remove(plan, &there, err) < 0) {
 		return -1;
-	if (!cmd_has(env, OPT_DRY_RUN) && deliver_remove(&plan, &removed, err) < 0)
-		return -1;
-	ret->json = json_pack("{s:s, s:s, s:b, s:s}", "container", ref, "id", plan.container.id,
-		"ok", 1, "result",
-		cmd_has(env, OPT_DRY_RUN) ? "dry-run"
-		: removed		  ? "removed"
-					  : "absent");
+	}
+	ret->json = json_pack("{s:o, s:s, s:b, s:s}", "container", out_string(ref), "id",
+		plan->container.id, "ok", 1, "result",
+		dry	? "dry-run"
+		: there ? "removed"
+			: "absent");
 	snprintf(ret->line, sizeof(ret->line), "%s: %s", ref,
-		cmd_has(env, OPT_DRY_RUN)
-			? "would stop the service and delete its files; nothing was changed"
-		: removed ? "stopped the service and deleted its files"
-			  : "nothing to remove");
+		!there ? "nothing to remove"
+		: dry  ? "would stop the service and delete its files; nothing was changed"
+		       : "stopped the service and deleted its files");
 	return 0;
 }
 
@@ -39,8 +41,7 @@ const struct cmd cmd_remove = {
 	.name = "remove",
 	.args = "CONTAINER...",
 	.summary = "stop the service and everything it started, delete its files",
-	.help = "The file system is left as it was before the first injection, and so is a "
-		"container that\n"
+	.help = "The file system is left as it was before the first injection, and so is a container that\n"
 		"never had one. Works for what any release of sbinject has placed.\n",
 	.opts = OPTS_RULES | OPTS_EACH | OPT(DRY_RUN),
 	.min_args = 1,

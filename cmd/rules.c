@@ -43,8 +43,6 @@ static int show(const struct cmd_env *env, struct sb_err *err)
 {
 	sb_auto(conf_freep) struct conf *conf = NULL;
 
-	if (env->arg_count)
-		return sb_err_set(err, SB_USAGE, "'rules' takes a FILE only with --check");
 	if (conf_load(env->opts.text[OPT_CONFIG], &conf, err) < 0)
 		return -1;
 	out_line("# the rules in force: %s (%s)", conf->file, conf->why);
@@ -82,7 +80,7 @@ static int explain(const struct cmd_env *env, struct sb_err *err)
 
 	if (cmd_session_open(env, &session, err) < 0)
 		return -1;
-	opts = cmd_plan_opts(env, session.conf);
+	opts = cmd_plan_opts(env, &session);
 	if (plan_look(session.client, &opts, env->opts.text[OPT_EXPLAIN], &plan, err) < 0)
 		return -1;
 	for (unsigned i = 0; i < SB_FACT_LABEL; i++)
@@ -101,14 +99,24 @@ static int explain(const struct cmd_env *env, struct sb_err *err)
 	return chosen ? 0 : -1;
 }
 
+static const char *bad_mix(const struct cmd_env *env)
+{
+	if (cmd_has(env, OPT_CHECK) && cmd_has(env, OPT_EXPLAIN))
+		return "--check and --explain are two jobs; give one of them";
+	if (env->arg_count && !cmd_has(env, OPT_CHECK))
+		return "'rules' takes a FILE only with --check; --config names one for the rest";
+	return NULL;
+}
+
 static enum sb_code run(const struct cmd_env *env)
 {
 	struct sb_err err = SB_ERR_INIT;
+	const char *wrong = bad_mix(env);
 	int (*job)(const struct cmd_env *, struct sb_err *) = cmd_has(env, OPT_CHECK)	  ? check
 							      : cmd_has(env, OPT_EXPLAIN) ? explain
 											  : show;
 
-	if (job(env, &err) < 0)
+	if ((wrong && sb_err_set(&err, SB_USAGE, "%s", wrong) < 0) || job(env, &err) < 0)
 		out_error(NULL, &err);
 	return err.code;
 }

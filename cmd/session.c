@@ -20,6 +20,7 @@ int cmd_session_find(const struct cmd_env *env, struct cmd_session *ret, struct 
 {
 	if (conf_load(env->opts.text[OPT_CONFIG], &ret->conf, err) < 0)
 		return -1;
+	key_load(&ret->key);
 	return eng_endpoint_find(env->opts.text[OPT_HOST], &ret->endpoint, err);
 }
 
@@ -30,7 +31,8 @@ int cmd_session_open(const struct cmd_env *env, struct cmd_session *ret, struct 
 	return eng_open(&ret->endpoint, cmd_timeout_ms(env), &ret->client, err);
 }
 
-struct plan_opts cmd_plan_opts(const struct cmd_env *env, const struct conf *conf)
+struct plan_opts cmd_plan_opts(const struct cmd_env *env, const struct cmd_session *session)
 {
-	return (struct plan_opts){conf, env->opts.text[OPT_CLIENT], env->opts.require};
+	return (struct plan_opts){
+		session->conf, env->opts.text[OPT_CLIENT], env->opts.require, &session->key};
 }

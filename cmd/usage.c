@@ -40,16 +40,19 @@ static void print_options(unsigned set, FILE *to)
 	}
 }
 
-void usage_line(const struct cmd *cmd, FILE *to)
+const char *usage_line(const struct cmd *cmd, char *text, size_t size)
 {
-	fprintf(to, "usage: sbinject %s [OPTIONS]%s%s", cmd->name, *cmd->args ? " " : "",
+	snprintf(text, size, "sbinject %s [OPTIONS]%s%s", cmd->name, *cmd->args ? " " : "",
 		cmd->args);
+	return text;
 }
 
 void usage_one(const struct cmd *cmd, FILE *to)
 {
-	usage_line(cmd, to);
-	fprintf(to, "\n\n%s: %s.\n\n%s\nOptions:\n", cmd->name, cmd->summary, cmd->help);
+	char line[128];
+
+	fprintf(to, "usage: %s\n\n%s: %s.\n\n%s\nOptions:\n", usage_line(cmd, line, sizeof(line)),
+		cmd->name, cmd->summary, cmd->help);
 	print_options(cmd->opts, to);
 }
 

@@ -11,7 +11,7 @@
 void usage_all(FILE *to);
 void usage_one(const struct cmd *cmd, FILE *to);
 
-/* "usage: sbinject inject [OPTIONS] CONTAINER..." without a newline. */
-void usage_line(const struct cmd *cmd, FILE *to);
+/* Write "sbinject inject [OPTIONS] CONTAINER..." to text; returns text. */
+const char *usage_line(const struct cmd *cmd, char *text, size_t size);
 
 #endif

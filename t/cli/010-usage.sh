@@ -56,7 +56,8 @@ for args in --nope -y --jsonx "ls --nope" "--nope ls" -qy "--json=1 x" "--quiet=
 done
 for args in "x --host" "x -H" "x --jobs" "x -j 0" "x -j many" "x -j 257" "x -j -1" "x --jobs=1x" \
   "x -t -1" "x -t 1.5" "x -t 86401" "x --require" "x --require nothing" "x --require wire=" \
-  "x --require WIRE=1" "ls --dry-run" "probe --jobs 2 x" "payloads --host unix:///x" "x --all" \
+  "x --require WIRE=1" "x --require wire=1 --require=wire=1" \
+  "x --require wire=1 --require release=1 --require wire=2" "ls --dry-run" "probe --jobs 2 x" "payloads --host unix:///x" "x --all" \
   "call --json x version" "completion --json bash"; do
   # shellcheck disable=SC2086
   sb $args
@@ -114,8 +115,10 @@ for args in "ls" "ls --" "-v ls" "--host unix://$tmp/none.sock ls" "ls -a"; do
   exits "'$args' is the sub-command" 3
   like "'$args' is about no container" "$err" "sbinject: cannot reach"
 done
-sb web db
-is "of several, each is named once" "$rc $(cut -d: -f2 <<<"$err" | sort | tr -d '\n')" "8  db web"
+sb inject web db
+is "of several, each is named once" "$rc $(cut -d: -f2 <<<"$err" | sort | tr -d '\n')" "3  db web"
+sb lst web
+is "without a command, nothing is done if the first is none" "$rc $(cut -d: -f2 <<<"$err")" "3  lst"
 
 # Bytes that a terminal would obey are not passed on.
 sb $'a\033[2Jb\nc'

@@ -58,6 +58,10 @@ SBINJECT_CONFIG=$tmp/none.yaml \
   fails "a missing rules file by SBINJECT_CONFIG" 2 usage "'$tmp/none.yaml' \(SBINJECT_CONFIG\)" web
 fails "a directory as rules file" 2 usage "'$tmp'" --config "$tmp" web
 
+sb inject --json -H "$tmp/none.sock" $'a\xffb' $'c\xc3\xa9'
+is "names are told as given, and escaped where no JSON can hold them" \
+  "$(jq -r .container "$tmp/out" | sort | xargs -d '\n')" 'a\xffb cé'
+
 # ---- 2: settings of the engine that mean nothing to us ----
 
 DOCKER_HOST=ssh://me@far fails "DOCKER_HOST=ssh://" 2 usage \
@@ -186,7 +190,7 @@ fi
 # ---- 130: a signal ----
 
 for signal in INT TERM HUP; do
-  run timeout -k 9 --preserve-status -s "$signal" 0.5 "$SBINJECT" --json -H "$tmp/hang.sock" web
+  run timeout --foreground -k 9 --preserve-status -s "$signal" 0.5 "$SBINJECT" --json -H "$tmp/hang.sock" web
   exits "SIG$signal: exit 130" 130
   one_line "SIG$signal: one line" "web: interrupted"
   json "SIG$signal" interrupted 130
@@ -194,15 +198,23 @@ done
 
 # ---- 8: several ----
 
-sb --host "$none" web db cache
-exits "several containers: exit 8" 8
+sb inject --host "$none" web db cache
+exits "several containers, one cause: exit 3" 3
 is "several containers: a line for each" "$(cut -d: -f2 <<<"$err" | sort | xargs)" "cache db web"
-sb --json --host "$none" web db cache
+sb inject --json --host "$none" web db cache
 is "several containers: an object for each" \
   "$(jq -r '[.container, .exit] | join(" ")' "$tmp/out" | sort | xargs)" "cache 3 db 3 web 3"
 sb --json --config "$tmp/none.yaml" web db
-exits "several containers, one cause: exit 2" 2
-json "several containers, one cause" usage 2
+exits "several containers, broken configuration: exit 2" 2
+json "several containers, broken configuration" usage 2
+echo '[]' >"$tmp/list.json"
+"$top/t/cli/engine.py" "$tmp/engine.sock" "$tmp/list.json" 2>/dev/null &
+fakes+=($!)
+until [ -S "$tmp/engine.sock" ]; do sleep 0.05; done
+sb inject --host "$tmp/engine.sock" 0a 0b
+exits "several containers, none there: exit 4" 4
+sb inject --host "$tmp/engine.sock" 0a 2b
+exits "several containers, several causes: exit 8" 8
 
 # ---- what is foreign is escaped ----
 

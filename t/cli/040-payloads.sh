@@ -91,5 +91,50 @@ exits "a file that cannot be written: exit 1" 1
 one_line "a file that cannot be written is named" "cannot write '$tmp/no/such'"
 sb payloads --extract "$first" --output /dev/full
 exits "a full disk: exit 1" 1
+sb payloads --output "$tmp/x"
+exits "--output without --extract: exit 2" 2
+one_line "--output without --extract: why" "--extract"
+
+# ---- what --output leaves ----
+
+sum=$(jq -rs '.[0].sha256' "$tmp/list")
+names() { find . -mindepth 1 -printf '%P\n' | sort | xargs; }
+mkdir "$tmp/dir"
+cd "$tmp/dir"
+echo old >plain
+chmod 644 plain
+ln -s plain link
+: >untouched && ln untouched hard
+for name in plain ./new link hard; do
+  sb payloads --extract "$first" -o "$name"
+  is "-o $name: whole, mode 0755" "$rc $(stat -Lc %a "$name") $(sha256sum <"$name")" "0 755 $sum  -"
+done
+is "-o: a link stays one" "$(readlink link)" plain
+is "-o: the other name of a file keeps its bytes" "$(wc -c <untouched)" 0
+is "-o: nothing else is left" "$(names)" "hard link new plain untouched"
+rm new
+echo old >plain
+chmod 644 plain
+for name in plain new; do
+  # More than the limit cannot be written; the signal would kill.
+  run bash -c 'trap "" XFSZ; ulimit -f 4; exec "$@"' - "$SBINJECT" payloads --extract "$first" -o $name
+  exits "-o $name: a write that fails: exit 1" 1
+  one_line "-o $name: a write that fails: why" "cannot write '$name': File too large"
+done
+is "a failure leaves the old file, and no other" "$(cat plain) $(stat -c %a plain) $(names)" \
+  "old 644 hard link plain untouched"
+sb payloads --extract "$first" -o "$tmp/dir"
+exits "-o with a directory: exit 1" 1
+sb payloads --extract "$first" -o ''
+exits "-o with an empty name: exit 1" 1
+sb payloads --extract "$first" -o /dev/null
+is "-o /dev/null is written to" "$rc $(stat -c %F /dev/null)" "0 character special file"
+is "-o /dev/stdout is written to" \
+  "$("$SBINJECT" payloads --extract "$first" -o /dev/stdout | sha256sum)" "$sum  -"
+mkfifo pipe
+sha256sum <pipe >"$tmp/piped" &
+sb payloads --extract "$first" -o pipe
+wait $!
+is "-o with a pipe is written to" "$rc $(cat "$tmp/piped")" "0 $sum  -"
 
 done_testing

@@ -39,6 +39,13 @@ mine=$XDG_CONFIG_HOME/sbinject/sbinject.yaml
 "$SBINJECT" rules >"$tmp/copy.yaml"
 good "the printed rules" "2 rules" "$(cat "$tmp/copy.yaml")"
 
+for args in "--explain web x.yaml" "--check --explain web" "--explain web --check x.yaml" "x.yaml"; do
+  # shellcheck disable=SC2086
+  sb rules $args -H "$tmp/none.sock"
+  exits "rules $args: exit 2" 2
+  one_line "rules $args: why" "--check"
+done
+
 # ---- the order of search ----
 
 where() { # where ARGUMENT...: the file in force and why

@@ -202,6 +202,9 @@ static void test_opt_parse__refuses(void **state)
 		{"--require=release", "--require: 'release'"},
 		{"--require=release=", "--require: 'release='"},
 		{"--require|Wire=1", "--require: 'Wire=1'"},
+		{"--require|wire=1|--require|wire=2", "--require: 'wire=2'"},
+		{"--require=wire=1|--require=release=1|--require=wire=1",
+			"'wire=1' is not the first"},
 	};
 
 	(void)state;

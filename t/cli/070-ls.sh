@@ -1,0 +1,94 @@
+#!/bin/bash
+# Goal: ls lists every container, whatever one of them does to the engine, and whatever its name is.
+# SPDX-License-Identifier: MIT
+# shellcheck source=t/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# engine [HOW NAME]...: start one with these containers; HOW as in engine.py.
+engine() {
+  local separator='' id
+  stop_engine
+  {
+    printf '['
+    while [ $# -gt 0 ]; do
+      id=$1$(printf '%063d' $#)
+      printf '%s{"Id": "%s", "Names": ["/%s"], "Image": "%s", "State": "running"}' \
+        "$separator" "$id" "$2" "${image:-nginx}"
+      separator=,
+      shift 2
+    done
+    printf ']'
+  } >"$tmp/list.json"
+  "$top/t/cli/engine.py" "$tmp/engine.sock" "$tmp/list.json" 2>"$tmp/requests" &
+  engine_pid=$!
+  until [ -S "$tmp/engine.sock" ]; do sleep 0.05; done
+}
+engine_pid=
+stop_engine() {
+  [ -z "$engine_pid" ] || kill "$engine_pid" 2>/dev/null || true
+  [ -z "$engine_pid" ] || wait "$engine_pid" 2>/dev/null || true
+  rm -f "$tmp/engine.sock"
+}
+trap 'stop_engine; rm -rf "$tmp"' EXIT
+export DOCKER_HOST=unix://$tmp/engine.sock
+
+services() { awk 'NR > 1 { print $2 ":" $5 }' "$tmp/out" | xargs; }
+
+engine 0 none 1 other 2 loop 4 hangup 1 last
+sb ls
+is "containers that cannot be looked into do not hide the others" "$rc $err$(services)" \
+  "0 none:- other:abababababab loop:? hangup:? last:abababababab"
+sb ls --json
+is "--json says unknown of those" "$rc $(jq -c '[.name, .unknown, (.sha256 | type)]' "$tmp/out" |
+  xargs)" "0 [none,null,null] [other,null,string] [loop,true,null] [hangup,true,null] [last,null,string]"
+is "--json has no null" "$(grep -c null "$tmp/out")" 0
+sb -v ls
+like "-v says why" "$err" "note: loop: docker refuses to look at a file"
+
+engine 3 stuck 1 other 3 stuck2 0 last
+since=$SECONDS
+sb -t 1 ls
+is "one that never answers costs its own time only" "$rc $(services)" \
+  "0 stuck:? other:abababababab stuck2:? last:-"
+[ $((SECONDS - since)) -le 4 ] && quick=yes || quick="no: $((SECONDS - since)) s"
+is "--timeout is that time" "$quick" yes
+engine 3 stuck 0 last
+since=$SECONDS
+sb ls
+is "without --timeout, too" "$rc $(services)" "0 stuck:? last:-"
+[ $((SECONDS - since)) -le 9 ] && quick=yes || quick="no: $((SECONDS - since)) s"
+is "without --timeout it is short" "$quick" yes
+
+engine 0 first 5 killer 0 last
+sb ls
+exits "an engine that dies ends the list: exit 3" 3
+one_line "an engine that dies is named" "cannot reach the engine at"
+
+engine 2 web 3 db
+sb ls --quiet
+is "--quiet prints the names" "$rc $out" $'0 web\ndb'
+is "--quiet looks into none" "$(grep -c archive "$tmp/requests")" 0
+sb ls -q --json
+is "--quiet --json prints objects, nothing looked up" "$(jq -c '[.name, .unknown]' "$tmp/out" | xargs)" \
+  "[web,true] [db,true]"
+engine
+sb ls -q
+is "--quiet of no container" "$rc $out$err" "0 "
+sb ls
+is "no container: the header" "$rc $out" "0 ID  NAME  IMAGE  STATE  SERVICE"
+
+long=$(printf '%0200d' 1)
+image=registry.example/$long@sha256:$(printf '%064d' 2) engine 0 "$long"
+sb ls
+is "long names and images are whole" "$(awk 'NR > 1 { print $2, $3 }' "$tmp/out")" \
+  "$long registry.example/$long@sha256:$(printf '%064d' 2)"
+sb ls --json
+is "long names are whole with --json" "$(jq -r .name "$tmp/out")" "$long"
+engine 0 'other/alias", "/web", "/third/alias'
+sb ls -q
+is "of several names, its own" "$out" web
+engine 0 'a\u001b[2Jb'
+sb ls -q
+is "names are escaped" "$out" 'a\x1b[2Jb'
+
+done_testing
