@@ -9,6 +9,8 @@ passed=0 failed=0 skipped=0 began=$SECONDS
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 MAKE=${MAKE:-make}
+as_root=()
+[ "$(id -u)" -eq 0 ] || as_root=(sudo -E) # private engines and containers of our own need root
 jobs=-j$(nproc)
 
 # count LOG: add its TAP points; a step without any counts as one.
@@ -46,7 +48,7 @@ step() {
 build() { "$MAKE" --no-print-directory $jobs DEV=1 all; }
 build_san() { "$MAKE" --no-print-directory $jobs DEV=1 SAN=1 all; }
 unit() { "$MAKE" --no-print-directory $jobs DEV=1 SAN=1 unit; }
-payload() { "$MAKE" --no-print-directory $jobs DEV=1 payload-check; }
+payload() { "${as_root[@]}" "$MAKE" --no-print-directory $jobs DEV=1 payload-check; }
 fuzz() { "$MAKE" --no-print-directory $jobs fuzz-replay; }
 
 cli() {
@@ -64,7 +66,7 @@ live() {
   [ -z "${ONLY:-}" ] || [[ " $ONLY " == *" live "* ]] || return 0
   printf '== live: real engines, host side under sanitizers\n'
   ASAN_OPTIONS=detect_leaks=1:log_to_syslog=0 SBINJECT=$PWD/build-san/sbinject \
-    t/live/run.sh ${ENGINES:+--engines "$ENGINES"} 2>&1 | tee "$log"
+    "${as_root[@]}" t/live/run.sh ${ENGINES:+--engines "$ENGINES"} 2>&1 | tee "$log"
   status=${PIPESTATUS[0]}
   last=$(grep -E '^live: [0-9]+ passed' "$log" | tail -n 1)
   if [[ $last =~ ([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped ]]; then

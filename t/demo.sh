@@ -27,9 +27,15 @@ trap finish EXIT
 
 # find_engine: the first socket of a running engine, or a private one.
 find_engine() {
-  for socket in "${DOCKER_HOST#unix://}" /var/run/docker.sock /run/podman/podman.sock; do
+  local host=${DOCKER_HOST:-}
+  for socket in "${host#unix://}" /var/run/docker.sock /run/podman/podman.sock; do
     [ -S "$socket" ] && curl -s -m 3 --unix-socket "$socket" http://d/_ping >/dev/null && return
   done
+  if [ "$(id -u)" -ne 0 ]; then
+    trap - EXIT
+    say "No engine can be reached as this user: going on with sudo"
+    exec sudo -E "$0" "$sbinject"
+  fi
   say "No engine is running: starting a private one (it is stopped at the end)"
   "$here/engines/engine.sh" start docker20
   private=1

@@ -28,10 +28,9 @@ static int noop(struct eng_client *client, const char *id, const char *program,
 	sb_auto(eng_exec_closep) struct eng_exec *exec = NULL;
 	sb_autobuf struct sb_buf out = SB_BUF_INIT(65536);
 	const char *argv[] = {program, NULL};
-	struct eng_exec_opts opts = {.argv = argv};
 	int ret;
 
-	if (eng_exec_start(client, id, &opts, &exec, err) < 0)
+	if (eng_exec_start(client, id, argv, &exec, err) < 0)
 		return -1;
 	while ((ret = eng_exec_read(exec, -1, &out, err)) == 0)
 		;

@@ -22,6 +22,7 @@ before=$(ctr_diff "$ENGINE" "$id")
 
 fails 'unknown container' 4 "no container 'sbt-none'" "$SBINJECT" sbt-none
 fails 'several, one unknown' 8 "no container 'sbt-none'" "$SBINJECT" "$name" sbt-none
+fails 'a mistyped command injects nothing' 4 'if a command was meant' "$SBINJECT" rm "$name"
 "$SBINJECT" remove "$name" >/dev/null
 run "$SBINJECT" --json sbt-none
 is 'json: failure is one object' "$(jq -c '[.container,.ok,.code,.exit]' <<<"$out")" '["sbt-none",false,"no-container",4]'
@@ -90,12 +91,12 @@ fails 'required digest' 6 'require sha256=' "$SBINJECT" --require "sha256=$(prin
 
 # A planted file of the right name and size, as only root inside could leave it: the program checks
 # itself, and the answer is compared.
-sum=$("$SBINJECT" payloads --json | jq -r 'select(.arch == "amd64").sha256')
 ok 'inject before planting' "$SBINJECT" "$name"
+kept=$(exec_opts='{"User":"0:0"}' ctr_exec "$ENGINE" "$id" sh -c 'cd /.sbinject && ls -d run-*')
 cp "$tmp/tools" "$tmp/planted"
 printf 'X' | dd of="$tmp/planted" bs=1 seek=$(($(stat -c %s "$tmp/tools") - 1)) conv=notrunc 2>/dev/null
 mkdir -p "$tmp/root/.sbinject"
-cp "$tmp/planted" "$tmp/root/.sbinject/$sum"
+cp "$tmp/planted" "$tmp/root/.sbinject/$kept"
 tar -C "$tmp/root" --owner=0 --group=0 -cf "$tmp/planted.tar" .sbinject
 api "$ENGINE" PUT "/containers/$id/archive?path=/" -T "$tmp/planted.tar" >/dev/null
 fails 'planted payload' 6 '' "$SBINJECT" "$name"

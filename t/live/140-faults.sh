@@ -89,6 +89,16 @@ fault "stall:resp-body@POST $version/exec/.*/start#1:0,30" 7 3
 fault "frame:oversize@POST $version/exec/.*/start#1" 0
 fault "frame:stream@POST $version/exec/.*/start#1" 3
 
+
+# Docker says on stdout why a program could not be started, in a line that ends like a receipt.
+text=$'OCI runtime exec failed: exec failed: unable to start container process: permission denied\r\n'
+{
+  printf 'HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n'
+  printf '\x01\0\0\0\0\0\0%b' "\\x$(printf %02x ${#text})"
+  printf '%s' "$text"
+} >"$tmp/refusal"
+fault "raw@POST $version/exec/.*/start#1:$tmp/refusal" 5
+
 lasting "cut:req-body@PUT $version/containers/.*/archive:5000"
 lasting "cut:resp@POST $version/exec/.*/start:0"
 lasting "reply@POST $version/containers/.*/exec:500,application/json,{}" 1

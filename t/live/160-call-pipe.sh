@@ -10,7 +10,7 @@ name=$(unique p)
 ctr_create "$ENGINE" busybox "$name" >/dev/null
 run "$SBINJECT" call "$name" version
 is 'call before injection: exit 7' "$rc" 7
-like 'call before injection: says so' "$err" 'not there'
+like 'call before injection: says so' "$err" 'not injected'
 run "$SBINJECT" pipe "$name" </dev/null
 is 'pipe before injection: exit 7' "$rc" 7
 ok 'inject' "$SBINJECT" "$name"

@@ -18,6 +18,8 @@ DOCKER_HOST=unix://$(engine_socket "$ENGINE")
 export ENGINE DOCKER_HOST SBINJECT
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/sbt-XXXXXX")
 out='' err='' rc=0
+# The key that lets sbinject reuse what it has placed; not the user's own.
+export XDG_STATE_HOME=$tmp/state
 points=0 failures=0
 
 # --- test points ------------------------------------------------------------
