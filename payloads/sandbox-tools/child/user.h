@@ -22,8 +22,11 @@ struct user {
 /* Looks a name up: 0; 1 when passwd does not know it; or -errno. Lines and files without end, and
    what is no regular file, count as unknown. */
 int user_find(const char *name, struct user *ret);
-/* Supplementary groups, gid, uid, in that order. 0 or -errno. Async-signal-safe: for use between fork
-   and exec. */
+/* The same in other files. */
+int user_find_in(
+	const char *passwd_path, const char *group_path, const char *name, struct user *ret);
+/* Supplementary groups, gid, uid, in that order. 0 or -errno; a process that may not do it but is
+   that user already stays as it is. Async-signal-safe: for use between fork and exec. */
 int user_become(const struct user *user);
 
 #endif
