@@ -38,6 +38,10 @@ struct child_options {
 	int fds[3];	/* become 0, 1, 2; borrowed; -1 is /dev/null */
 	bool terminal;	/* fds[0] is a terminal and becomes the controlling one */
 	bool oom_first; /* oom_score_adj 1000 */
+	/* Asked inside the new process, before it does anything: will that pid do? If not another
+	   one is tried. NULL: any. */
+	bool (*accepts)(void *cookie, pid_t pid);
+	void *cookie;
 };
 
 /* Lives inside its owner, who fills in nothing but 'exited' (may be NULL). */

@@ -73,7 +73,8 @@ int rpc_write_error(
    answers exactly once with one of rpc_call_*, now or from a later event. */
 struct rpc_call {
 	struct rpc_request req;
-	void *host; /* what the process offers its methods: the server, or NULL in a command */
+	void *host;	/* what the process offers its methods: the server, or NULL in a command */
+	bool abandoned; /* set by the transport: nobody waits for the answer any more */
 	/* The transport's half: called exactly once; 'text' is empty for a notification. The
 	   call is the transport's to free from then on. */
 	void (*deliver)(struct rpc_call *call, const char *text, size_t len);
