@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ERRORS_MAX 65536 /* what is wrong beyond this is not told */
-#define NAME_SHOWN 200	 /* bytes of a name the caller invented */
+#define NAME_SHOWN 200 /* bytes of a name the caller invented */
 
 static const char *const wrong_type[] = {
 	[PARAM_STRING] = "Input should be a valid string",
@@ -149,17 +148,16 @@ int params_check(const json_t *params, const struct param *table, bool strict, c
 	return report.status < 0 ? -ENOMEM : 0;
 }
 
-bool params_accept(struct rpc_call *call, const struct param *table, bool strict)
+bool params_settle(struct rpc_call *call, struct buf *errors, int r)
 {
 	static const char head[] = "Invalid parameters: ";
-	struct buf errors = BUF_INIT(ERRORS_MAX), message = BUF_INIT(ERRORS_MAX + sizeof(head));
-	int r = params_check(call->req.params, table, strict, "", &errors);
-	bool fine = r == 0 && errors.len == 0;
+	struct buf message = BUF_INIT(errors->limit + sizeof(head));
+	bool fine = r == 0 && errors->len == 0;
 
 	if (r == 0 && !fine) {
 		r = buf_add_str(&message, head);
 		if (r == 0)
-			r = buf_add(&message, errors.data, errors.len);
+			r = buf_add(&message, errors->data, errors->len);
 		if (r == 0)
 			r = buf_add(&message, "", 1);
 	}
@@ -167,7 +165,15 @@ bool params_accept(struct rpc_call *call, const struct param *table, bool strict
 		rpc_call_error(call, RPC_HANDLER_ERROR, "MemoryError()", NULL);
 	else if (!fine)
 		rpc_call_error(call, RPC_INVALID_PARAMS, message.data, NULL);
-	buf_release(&errors);
+	buf_release(errors);
 	buf_release(&message);
 	return fine;
+}
+
+bool params_accept(struct rpc_call *call, const struct param *table, bool strict)
+{
+	struct buf errors = BUF_INIT(PARAMS_ERRORS_MAX);
+	int r = params_check(call->req.params, table, strict, "", &errors);
+
+	return params_settle(call, &errors, r);
 }

@@ -13,12 +13,14 @@ enum param_type {
 	PARAM_INTEGER,
 	PARAM_NUMBER, /* an integer is one, too */
 	PARAM_BOOLEAN,
-	PARAM_TRUE,	   /* the literal true */
-	PARAM_STRINGS,	   /* list of strings */
-	PARAM_INTEGERS,	   /* list of integers */
-	PARAM_STRING_MAP,  /* object whose values are strings */
+	PARAM_TRUE,	  /* the literal true */
+	PARAM_STRINGS,	  /* list of strings */
+	PARAM_INTEGERS,	  /* list of integers */
+	PARAM_STRING_MAP, /* object whose values are strings */
 	PARAM_OBJECT,
 };
+
+#define PARAMS_ERRORS_MAX 65536 /* what is wrong beyond this is not told */
 
 struct param {
 	const char *name;
@@ -34,7 +36,11 @@ struct param {
 int params_check(const json_t *params, const struct param *table, bool strict, const char *prefix,
 	struct buf *errors);
 
-/* params_check, answering the call with -32602 when something is wrong. True: go on. */
+/* After one or more checks, 'r' being what the last one returned: answers the call with -32602 when
+   there are errors, or says that there was no memory. Releases 'errors'. True: go on. */
+bool params_settle(struct rpc_call *call, struct buf *errors, int r);
+
+/* params_check and params_settle for methods that need no more. */
 bool params_accept(struct rpc_call *call, const struct param *table, bool strict);
 
 #endif
