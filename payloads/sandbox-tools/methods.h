@@ -8,6 +8,9 @@
 
 extern const struct rpc_method sandbox_methods[];
 
+/* text_editor/ */
+void text_editor(struct rpc_call *call);
+
 /* server/ */
 void server_remote_version(struct rpc_call *call);
 void server_shutdown(struct rpc_call *call);
