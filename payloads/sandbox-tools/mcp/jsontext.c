@@ -390,10 +390,11 @@ static uint32_t next_char(struct scan *s)
 
 bool jsontext_is(const struct jsontext *value, const char *content)
 {
-	struct scan s = {value->at + 1, value->at + value->len - 1};
+	struct scan s;
 
 	if (value->kind != JSONTEXT_STRING)
 		return false;
+	s = (struct scan){value->at + 1, value->at + value->len - 1};
 	while (s.p < s.end && *content)
 		if (next_char(&s) != (unsigned char)*content++)
 			return false;
