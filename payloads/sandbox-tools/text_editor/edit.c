@@ -39,14 +39,28 @@ int add_with_line_ends(struct buf *out, struct text text, const char *line_end)
 	return r < 0 ? r : buf_add(out, start, (size_t)(end - start));
 }
 
+/* A lone CR and a lone LF that come together would be one line end: what keeps them two. */
+static struct text keep_apart(char before, char after, const char *by)
+{
+	return before == '\r' && after == '\n' ? text_of(by) : text_of("");
+}
+
 void carry_out(const char *path, const struct buf *raw, const struct edit *edit,
 	const struct edit_report *report, struct editor_reply *reply)
 {
 	const char *data = raw->len > 0 ? raw->data : "";
-	const struct text before = {data, raw->len};
+	const struct text before = {data, raw->len}, text = edit->text;
+	char left = edit->start > 0 ? data[edit->start - 1] : '\0';
+	char right = edit->end < raw->len ? data[edit->end] : '\0';
 	const struct text pieces[] = {
-		{data, edit->start}, edit->text, {data + edit->end, raw->len - edit->end}};
-	const struct file_content content = {pieces, 3, edit->start};
+		{data, edit->start},
+		keep_apart(left, text.len > 0 ? text.data[0] : right, "\r"),
+		text,
+		keep_apart(text.len > 0 ? text.data[text.len - 1] : '\0', right, "\n"),
+		{data + edit->end, raw->len - edit->end},
+	};
+	const size_t count = sizeof(pieces) / sizeof(pieces[0]);
+	const struct file_content content = {pieces, count, edit->start};
 	int r = file_replace(path, &content);
 
 	if (r < 0) {
@@ -57,8 +71,8 @@ void carry_out(const char *path, const struct buf *raw, const struct edit *edit,
 	reply_add(reply, "The file ", NULL);
 	reply_add_escaped(reply, text_of(path));
 	reply_add(reply, " has been edited. ", NULL);
-	show_pieces(
-		reply, pieces, 3, report->first, report->last, report->of_before, report->of_path);
+	show_pieces(reply, pieces, count, report->first, report->last, report->of_before,
+		report->of_path);
 	reply_add(reply, report->advice, NULL);
 }
 
