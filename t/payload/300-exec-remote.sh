@@ -104,7 +104,7 @@ p=$(sed -n 2p "$W/out")
 is "$(sed -n '1p;3,$p' "$W/out")" "$p$p?
 4
 0000000000000000" 'own session and group, no terminal, descriptors 0 to 2, clean signals'
-job 'ulimit -c; ulimit -n'; is "$out" "$(ulimit -c; ulimit -n)" 'limits of the caller'
+job 'ulimit -c; ulimit -n'; is "$out" "$(bash -c 'ulimit -c; ulimit -n')" 'limits of the caller'
 grep -q "^nobody:" /etc/passwd
 job 'id -un; echo $HOME; id -G; cat /proc/self/oom_score_adj' '{user:"nobody",env:{HOME:"/x"}}'
 is "$out" "nobody
@@ -226,8 +226,9 @@ is "$(pgrep -fc 'sleep [23]0')" 0 'nothing is left'
 
 # ---- as somebody else ----
 mkdir -m 777 "$W/u"; cp "$T" "$W/t"; chmod 755 "$W" "$W/t"
-T="setpriv --reuid=65534 --regid=65534 --clear-groups $W/t"
-reply() { printf '%s' "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"exec_remote_$1\",\"params\":$2}" | $T exec; }
+T=$W/as-nobody
+printf '#!/bin/sh\nexec setpriv --reuid=65534 --regid=65534 --clear-groups %s "$@"\n' "$W/t" >"$T"
+chmod 755 "$T"
 export INSPECT_SANDBOX_TOOLS_DIR="$W/u"
 job 'id -u; cat /proc/self/oom_score_adj'; is "$out" '65534
 1000' 'a server without privileges'
@@ -235,6 +236,6 @@ is "$(reply start '{"command":"true","user":"root"}' | message)" "-32099 Cannot 
 is "$(reply start '{"command":"true","user":"nosuch"}' | message)" "-32099 Cannot switch to user 'nosuch': server is not running as root" '… whoever that is'
 job 'id -u' '{user:"nobody"}'; is "$out" 65534 'its own name is no switch'
 pid=$(start 'setsid sleep 401 & sleep 402'); sleep 0.2; reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; sleep 0.1; is "$(pgrep -fc 'sleep 40')" 0 'kills its trees'
-job 'setsid sleep 403 >/dev/null 2>&1 &'; $T stop-server; ok $? 'stops'
+job 'setsid sleep 403 >/dev/null 2>&1 &'; "$T" stop-server; ok $? 'stops'
 is "$(pgrep -fc 'sleep 403')" 0 'and leaves nothing'
 done_testing

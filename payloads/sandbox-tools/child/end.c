@@ -67,6 +67,7 @@ static int survey(struct child_ending *ending, struct processes *all, bool *ret_
 	bool session = !ending->reaped || !is_number_taken(ending);
 	int r = processes_read(all);
 
+	*ret_found = false;
 	if (r < 0 || ending->born == 0)
 		return r < 0 ? r : -ENOENT;
 	for (size_t i = 0; i < all->count; i++) {
@@ -100,7 +101,7 @@ static bool has_group(const struct child_ending *ending)
 static bool send(struct child_ending *ending, const int signals[3])
 {
 	struct processes all = PROCESSES_INIT;
-	bool found = false;
+	bool found;
 	int r = survey(ending, &all, &found);
 	/* the group as a whole, so that nobody gets a signal twice or escapes by forking */
 	bool group = !ending->reaped || (r < 0 && has_group(ending));

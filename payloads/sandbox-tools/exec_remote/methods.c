@@ -133,6 +133,43 @@ static void start_job(struct rpc_call *call, struct job_order *order, const json
 		rpc_call_result(call, json_pack("{s:I}", "pid", (json_int_t)pid));
 }
 
+/* Finds out whom the job shall run as, and starts it. */
+static void choose_user(
+	struct rpc_call *call, struct job_order *order, struct user *user, const json_t *changes)
+{
+	enum child_user kind = child_user_find(order->user_name, user);
+	char text[400];
+
+	if (kind == CHILD_USER_REFUSED) {
+		snprintf(text, sizeof(text),
+			"Cannot switch to user '%.200s': server is not running as root",
+			order->user_name);
+		rpc_call_error(call, RPC_TOOL_FAILURE, text, NULL);
+		return;
+	}
+	if (kind == CHILD_USER_SAME)
+		order->user_name = NULL;
+	if (kind == CHILD_USER_OTHER)
+		order->user = user;
+	start_job(call, order, changes);
+}
+
+static bool read_order(const json_t *params, struct job_order *order)
+{
+	const json_t *input = json_object_get(params, "input");
+	bool bad = false;
+
+	memset(order, 0, sizeof(*order));
+	order->command = plain(json_object_get(params, "command"), &bad);
+	order->cwd = plain(json_object_get(params, "cwd"), &bad);
+	order->user_name = plain(json_object_get(params, "user"), &bad);
+	order->request_id = plain(json_object_get(params, "request_id"), &bad);
+	order->input = json_string_value(input);
+	order->input_len = json_string_length(input);
+	order->stdin_open = json_is_true(json_object_get(params, "stdin_open"));
+	return !bad;
+}
+
 void exec_remote_start(struct rpc_call *call)
 {
 	static const struct param table[] = {
@@ -145,40 +182,17 @@ void exec_remote_start(struct rpc_call *call)
 		{"request_id", PARAM_STRING, true},
 		{NULL, 0, false},
 	};
-	const json_t *params = call->req.params, *input;
-	struct job_order order = {NULL};
-	enum child_user kind;
+	const json_t *params = call->req.params;
+	struct job_order order;
 	struct user user;
-	bool bad = false;
 
 	if (!params_accept(call, table, true))
 		return;
-	input = json_object_get(params, "input");
-	order.command = plain(json_object_get(params, "command"), &bad);
-	order.cwd = plain(json_object_get(params, "cwd"), &bad);
-	order.user_name = plain(json_object_get(params, "user"), &bad);
-	order.request_id = plain(json_object_get(params, "request_id"), &bad);
-	order.input = json_string_value(input);
-	order.input_len = json_string_length(input);
-	order.stdin_open = json_is_true(json_object_get(params, "stdin_open"));
-	if (bad) {
+	if (!read_order(params, &order)) {
 		rpc_call_error(call, RPC_HANDLER_ERROR, "ValueError('embedded null byte')", NULL);
 		return;
 	}
-	kind = child_user_find(order.user_name, &user);
-	if (kind == CHILD_USER_REFUSED) {
-		char text[400];
-
-		snprintf(text, sizeof(text),
-			"Cannot switch to user '%.200s': server is not running as root",
-			order.user_name);
-		rpc_call_error(call, RPC_TOOL_FAILURE, text, NULL);
-		return;
-	}
-	if (kind == CHILD_USER_SAME)
-		order.user_name = NULL;
-	order.user = kind == CHILD_USER_OTHER ? &user : NULL;
-	start_job(call, &order, json_object_get(params, "env"));
+	choose_user(call, &order, &user, json_object_get(params, "env"));
 }
 
 /* ---- the others ---- */
