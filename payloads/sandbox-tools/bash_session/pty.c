@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <termios.h>
@@ -14,6 +15,11 @@
 #ifndef TIOCGPTPEER
 #define TIOCGPTPEER _IO('T', 0x41)
 #endif
+
+#ifndef TIOCSIG
+#define TIOCSIG _IOW('T', 0x36, int)
+#endif
+#define UNREAD_MAX 2048 /* less than what the kernel takes without looking for signals */
 
 static int open_master(struct fail *fail)
 {
@@ -80,6 +86,27 @@ void pty_set_canonical(struct pty *pty)
 		return;
 	settings.c_lflag |= ICANON;
 	tcsetattr(pty->slave, TCSANOW, &settings);
+}
+
+bool pty_interrupt(int master, bool stuck)
+{
+	struct termios settings;
+	int unread = 0, slave;
+
+	if (tcgetattr(master, &settings) < 0 || !(settings.c_lflag & ISIG) ||
+		settings.c_cc[VINTR] != '\003')
+		return false;
+	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (slave < 0)
+		return false;
+	stuck = stuck || (ioctl(slave, FIONREAD, &unread) == 0 && unread > UNREAD_MAX);
+	if (stuck) {
+		tcflush(master, TCOFLUSH);
+		tcflush(slave, TCIFLUSH);
+		stuck = ioctl(master, TIOCSIG, SIGINT) == 0;
+	}
+	close(slave);
+	return stuck;
 }
 
 void pty_close(struct pty *pty)

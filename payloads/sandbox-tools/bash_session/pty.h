@@ -17,6 +17,9 @@ struct pty {
 int pty_open(struct pty *pty, const struct user *owner, struct fail *fail);
 /* Whole lines go to the reader, not single keys. */
 void pty_set_canonical(struct pty *pty);
+/* Does what the interrupt key does, when it would be stuck behind input that nobody reads; 'stuck'
+   says that the caller has more of it. False: it would not, or it is no such key now. */
+bool pty_interrupt(int master, bool stuck);
 void pty_close(struct pty *pty);
 
 #endif

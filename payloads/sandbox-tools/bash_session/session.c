@@ -9,6 +9,8 @@
 #include "payloads/sandbox-tools/bash_session/shell.h"
 #include "payloads/sandbox-tools/bash_session/terminal.h"
 
+#define INTERRUPT '\003'
+
 /* ---- answers ---- */
 
 static void unlink_reader(struct bash_reader *reader)
@@ -119,11 +121,17 @@ void bash_session_interact(
 {
 	struct bash_reader *reader = calloc(1, sizeof(*reader));
 	struct shell *shell = session->shell;
+	const char *input = request->input;
+	size_t len = request->input_len;
 	int r = reader ? 0 : -ENOMEM;
 
 	output_set_limit(&shell->output, request->limit);
-	if (r == 0 && request->input_len > 0)
-		r = shell_tell(shell, request->input, request->input_len);
+	if (r == 0 && len > 0 && *input == INTERRUPT && shell_interrupt(shell)) {
+		input++;
+		len--;
+	}
+	if (r == 0 && len > 0)
+		r = shell_tell(shell, input, len);
 	if (r < 0) {
 		free(reader);
 		refuse_input(call, r);
@@ -162,13 +170,19 @@ int bash_session_start(struct bash_session *session, struct fail *fail)
 	return session->shell ? 0 : -1;
 }
 
+static void answer_all(struct bash_session *session)
+{
+	while (session->readers)
+		answer(session->readers);
+}
+
 int bash_session_restart(struct bash_session *session, struct fail *fail)
 {
 	struct shell *old = session->shell, *shell = new_shell(session, fail);
 
 	if (!shell)
 		return -1;
-	bash_session_stop(session);
+	answer_all(session);
 	session->shell = shell;
 	shell_end(old);
 	return 0;
@@ -176,14 +190,15 @@ int bash_session_restart(struct bash_session *session, struct fail *fail)
 
 void bash_session_stop(struct bash_session *session)
 {
-	while (session->readers)
-		answer(session->readers);
+	answer_all(session);
+	/* an interactive shell ignores the TERM that follows */
+	shell_hang_up(session->shell);
 }
 
 void bash_session_close(struct bash_session *session)
 {
 	if (session->shell) {
-		bash_session_stop(session);
+		answer_all(session);
 		shell_free(session->shell);
 	}
 	free(session->user_name);

@@ -18,7 +18,7 @@ void bash_session_interact(
 /* A new shell; who waits gets what the old one has said, which then ends in the background: 0, or
    -1 with 'fail' and the old one stays. */
 int bash_session_restart(struct bash_session *session, struct fail *fail);
-/* Answers everybody who waits. */
+/* Answers everybody who waits, and hangs up on the shell. */
 void bash_session_stop(struct bash_session *session);
 /* Frees everything inside; the process, if any, goes on. */
 void bash_session_close(struct bash_session *session);

@@ -29,7 +29,7 @@ static const struct candidate {
 
 /* ---- streams ---- */
 
-static void lose_terminal(struct shell *shell)
+void shell_hang_up(struct shell *shell)
 {
 	if (shell->master.fd < 0)
 		return;
@@ -50,7 +50,7 @@ static void feed(struct shell *shell)
 		if (n == 0 || n == -EAGAIN)
 			break;
 		if (n < 0) {
-			lose_terminal(shell);
+			shell_hang_up(shell);
 			return;
 		}
 		sent += (size_t)n;
@@ -71,7 +71,7 @@ static void hear(struct shell *shell)
 	if (n == -EAGAIN)
 		return;
 	if (n <= 0) {
-		lose_terminal(shell); /* EIO: nobody has the other side open any more */
+		shell_hang_up(shell); /* EIO: nobody has the other side open any more */
 		shell->accepted(shell->owner);
 		return;
 	}
@@ -106,6 +106,16 @@ int shell_tell(struct shell *shell, const char *data, size_t len)
 	shell->queued += len;
 	feed(shell);
 	return 0;
+}
+
+bool shell_interrupt(struct shell *shell)
+{
+	if (shell->master.fd < 0 || !pty_interrupt(shell->master.fd, shell->input.len > 0))
+		return false;
+	buf_release(&shell->input);
+	shell->taken = shell->queued;
+	loop_change(shell->host->loop, &shell->master, EPOLLIN);
+	return true;
 }
 
 /* ---- life ---- */
@@ -201,7 +211,7 @@ struct shell *shell_new(const struct bash_host *host, const char *user_name,
 
 		child_error_text(-r, text, sizeof(text));
 		fail_set(fail, "%s", text);
-		lose_terminal(shell);
+		shell_hang_up(shell);
 		free(shell);
 		return NULL;
 	}
@@ -210,7 +220,7 @@ struct shell *shell_new(const struct bash_host *host, const char *user_name,
 
 void shell_free(struct shell *shell)
 {
-	lose_terminal(shell);
+	shell_hang_up(shell);
 	output_release(&shell->output);
 	buf_release(&shell->input);
 	child_forget(&shell->child);
