@@ -410,6 +410,7 @@ void mcp_session_stop(struct mcp_session *session)
 {
 	fail_pending(session, TERMINATED);
 	answer_killer(session);
+	close_watch(session, &session->to);
 }
 
 void mcp_session_close(struct mcp_session *session)

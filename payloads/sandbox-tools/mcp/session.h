@@ -21,7 +21,7 @@ void mcp_session_notify(
    closed. */
 void mcp_session_kill(
 	struct mcp_session *session, struct rpc_call *call, void (*ended)(void *session));
-/* Answers everybody who waits. */
+/* Answers everybody who waits, and closes the server's stdin, which asks it to end. */
 void mcp_session_stop(struct mcp_session *session);
 /* Frees everything inside; the process, if any, goes on. */
 void mcp_session_close(struct mcp_session *session);
