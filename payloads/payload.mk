@@ -75,9 +75,11 @@ payload-check: payload-test $(PAYLOADS)
 	done; exit $$r
 
 # libFuzzer: t/fuzz/fuzz_<name>.c with the sources it is about
-PAYLOAD_FUZZERS := chunk rpc
+PAYLOAD_FUZZERS := chunk mcp rpc terminal
 PAYLOAD_FUZZ_chunk := $(wildcard payloads/sandbox-tools/chunk/envelope.c)
+PAYLOAD_FUZZ_mcp := $(addprefix payloads/sandbox-tools/mcp/,jsontext.c message.c encoding.c)
 PAYLOAD_FUZZ_rpc := $(wildcard payloads/sandbox-tools/rpc/*.c)
+PAYLOAD_FUZZ_terminal := payloads/lib/utf8.c $(addprefix payloads/sandbox-tools/bash_session/,output.c terminal.c)
 FUZZ_SECONDS ?= 60
 
 $(PAYLOAD_FUZZERS:%=$(PAYLOAD_TEST_DIR)/fuzz_%): $(PAYLOAD_TEST_DIR)/fuzz_%: t/fuzz/fuzz_%.c $(PAYLOAD_SRC)
