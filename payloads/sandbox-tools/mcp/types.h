@@ -12,9 +12,8 @@
 #include "payloads/sandbox-tools/rpc/rpc.h"
 #include "payloads/sandbox-tools/server/loop.h"
 
-#define MCP_LINE_MAX                                                                 \
-	((size_t)256 << 20) /* of a message of a server, unless the variable says so \
-			     */
+/* Of a message of a server, unless the variable says so. */
+#define MCP_LINE_MAX ((size_t)256 << 20)
 #define MCP_LINE_VARIABLE "INSPECT_MCP_READLINE_LIMIT_BYTES"
 #define MCP_UNSENT_MAX ((size_t)256 << 20) /* of messages a server has not read yet */
 #define MCP_GRACE_MS 30000		   /* between TERM and KILL */
