@@ -91,10 +91,9 @@ static int run(const struct cli *cli)
 
 	if (r == 0)
 		r = rpc_request_read(&req, text.data, text.len, &fail);
-	if (r == 0) {
-		chunk_init(&chunk);
+	chunk_init(&chunk);
+	if (r == 0)
 		r = answer(cli, &chunk, &req, &text, &reply, &fail);
-	}
 	r = r < 0 ? cli_complain(&fail) : print(&chunk, &req, &reply);
 	rpc_request_release(&req);
 	buf_release(&text);

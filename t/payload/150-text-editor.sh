@@ -176,10 +176,12 @@ like "$(at undo_edit $F)" '-32099 No edit history found*' 'a corrupt history is 
 like "$(cat "$W/err")" 'Discarding text_editor history at *' '… and told'
 
 # ---- size ----
+# shellcheck disable=SC3045 # every sh here has it
+limit() { ulimit -v "$1"; }
 head -c 150000000 /dev/zero | tr '\0' x | fold -w 100 >"$R/work/large"; printf 'needle\n' >>"$R/work/large"
-(ulimit -v 60000; at view /work/large '"view_range":[2,3]' | sed '/^$/d' | wc -c) >"$W/n"
+(limit 60000; at view /work/large '"view_range":[2,3]' | sed '/^$/d' | wc -c) >"$W/n"
 is "$(cat "$W/n")" "$(printf '%s\n' "$H /work/large:" "     2$T$(head -n1 "$R/work/large")" "     3$T$(head -n1 "$R/work/large")" | wc -c)" 'a large file is viewed in little memory'
-like "$(ulimit -v 300000; at str_replace /work/large '"old_str":"needle","new_str":"pin"')" 'The file /work/large has been edited.*' '… and edited with one copy of it'
+like "$(limit 300000; at str_replace /work/large '"old_str":"needle","new_str":"pin"')" 'The file /work/large has been edited.*' '… and edited with one copy of it'
 is "$(tail -c 5 "$R/work/large")" xpin '… rightly'
 (printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"create","path":"/work/huge","file_text":"'; head -c 30000000 /dev/zero | tr '\0' y; printf '"},"id":1}') | in_world exec | show >"$W/out"
 is "$(cat "$W/out"):$(stat -c %s "$R/work/huge")" 'File created successfully at: /work/huge:30000000' 'a request of 30 MB'

@@ -14,26 +14,28 @@
 	",\"total_size\":%" PRIu64 ",\"done\":%s,\"chunk\":\""
 #define START "{\"jsonrpc\":\"2.0\",\"id\":"
 #define TAIL "\"}}"
+#define HEAD_MAX 256
 
 static size_t base64_size(size_t len)
 {
 	return (len + 2) / 3 * 4;
 }
 
-static int write_head(char *text, size_t size, const struct envelope *e, size_t len)
+static int write_head(char text[HEAD_MAX], const struct envelope *e, size_t len)
 {
 	uint64_t next = e->offset + len;
 
-	return snprintf(text, size, HEAD, e->handle, e->offset, next, e->total,
+	return snprintf(text, HEAD_MAX, HEAD, e->handle, e->offset, next, e->total,
 		next == e->total ? "true" : "false");
 }
 
 /* Does the envelope with 'len' bytes, and a newline, fit? */
 static bool fits(const struct envelope *e, size_t len, size_t limit)
 {
+	char head[HEAD_MAX];
 	size_t fixed = strlen(START) + strlen(e->id) + strlen(TAIL) + 1;
 
-	fixed += (size_t)write_head(NULL, 0, e, len);
+	fixed += (size_t)write_head(head, e, len);
 	return fixed <= limit && base64_size(len) <= limit - fixed;
 }
 
@@ -79,10 +81,10 @@ static void encode(char *out, const unsigned char *in, size_t len)
 int envelope_write(struct buf *out, const struct envelope *e, const void *data, size_t len)
 {
 	size_t start = out->len, size = base64_size(len);
-	char head[256];
+	char head[HEAD_MAX];
 	int r = buf_add_str(out, START);
 
-	write_head(head, sizeof(head), e, len);
+	write_head(head, e, len);
 	if (r == 0)
 		r = buf_add_str(out, e->id);
 	if (r == 0)

@@ -12,8 +12,7 @@ void editor_run(const struct editor_request *req, struct editor_reply *reply)
 	if (req->command == EDITOR_STR_REPLACE && req->old_str.len == 0) {
 		reply_fail(reply,
 			"str_replace: The `old_str` parameter cannot be empty. Consider using the "
-			"`insert` command instead.",
-			NULL);
+			"`insert` command instead.");
 		return;
 	}
 	if (path_resolve(&path, req, reply) == 0) {

@@ -68,12 +68,12 @@ void carry_out(const char *path, const struct buf *raw, const struct edit *edit,
 		return;
 	}
 	history_push(path, &before);
-	reply_add(reply, "The file ", NULL);
+	reply_add(reply, "The file ");
 	reply_add_escaped(reply, text_of(path));
-	reply_add(reply, " has been edited. ", NULL);
+	reply_add(reply, " has been edited. ");
 	show_pieces(reply, pieces, count, report->first, report->last, report->of_before,
 		report->of_path);
-	reply_add(reply, report->advice, NULL);
+	reply_add(reply, report->advice);
 }
 
 /* ---- create ---- */
@@ -88,7 +88,7 @@ void create_file(const struct editor_request *req, const char *path, struct edit
 		return;
 	}
 	history_push(path, NULL);
-	reply_add(reply, "File created successfully at: ", NULL);
+	reply_add(reply, "File created successfully at: ");
 	reply_add_escaped(reply, text_of(path));
 }
 
@@ -153,12 +153,12 @@ void insert_text(const struct editor_request *req, const char *path, struct edit
 
 	if (load_text(path, &raw, &scan, reply) == 0) {
 		if (req->insert_line < 0 || req->insert_line > scan.lines) {
-			reply_fail(reply, "Invalid `insert_line` parameter: ", NULL);
+			reply_fail(reply, "Invalid `insert_line` parameter: ");
 			reply_add_number(reply, req->insert_line);
 			reply_add(reply,
-				". It should be within the range of lines of the file: [0, ", NULL);
+				". It should be within the range of lines of the file: [0, ");
 			reply_add_number(reply, scan.lines);
-			reply_add(reply, "]", NULL);
+			reply_add(reply, "]");
 		} else {
 			insert_at(req, path, &raw, &scan, reply);
 		}
@@ -186,10 +186,9 @@ void undo_edit(const char *path, struct editor_reply *reply)
 
 	if (r <= 0) {
 		reply->error = r;
-		reply_fail(reply, "No edit history found for ", NULL);
+		reply_fail(reply, "No edit history found for ");
 		reply_add_escaped(reply, text_of(path));
-		reply_add(
-			reply, ". The text editor only retains the last 10 edits per file.", NULL);
+		reply_add(reply, ". The text editor only retains the last 10 edits per file.");
 		return;
 	}
 	text = (struct text){entry.text.len > 0 ? entry.text.data : "", entry.text.len};
@@ -197,12 +196,12 @@ void undo_edit(const char *path, struct editor_reply *reply)
 	if (r < 0) {
 		reply_fail_io(reply, r, path, "write to");
 	} else if (!entry.existed) {
-		reply_add(reply, "File deleted at: ", NULL);
+		reply_add(reply, "File deleted at: ");
 		reply_add_escaped(reply, text_of(path));
 	} else {
-		reply_add(reply, "Last edit to ", NULL);
+		reply_add(reply, "Last edit to ");
 		reply_add_escaped(reply, text_of(path));
-		reply_add(reply, " undone successfully. ", NULL);
+		reply_add(reply, " undone successfully. ");
 		show_pieces(reply, &text, 1, 1, SHOW_TO_END, "", path);
 	}
 	if (r == 0)

@@ -98,7 +98,7 @@ static void add_line(struct listing *l, const char *path, const char *dir, const
 
 	text->len = 0;
 	if (l->chars > 0)
-		reply_add(&l->line, "\n", NULL);
+		reply_add(&l->line, "\n");
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		reply_add_escaped(&l->line, text_of(parts[i]));
 	for (size_t i = 0; i < text->len && !l->full; i++) {
@@ -106,7 +106,7 @@ static void add_line(struct listing *l, const char *path, const char *dir, const
 
 		if (starts && l->chars == EDITOR_SHOWN_MAX) {
 			l->full = true;
-			reply_add(l->reply, show_clipped, NULL);
+			reply_add(l->reply, show_clipped);
 			return;
 		}
 		l->chars += starts;
@@ -138,11 +138,14 @@ static int add_directory(struct listing *l, const char *prefix, int fd, const st
 
 static void fail_listing(struct editor_reply *reply, int error, const char *path)
 {
-	reply_fail(reply, "Encountered error attempting to view ", NULL);
+	reply_fail(reply, "Encountered error attempting to view ");
 	reply_add_escaped(reply, text_of(path));
-	reply_add(reply, ": 'find: '", NULL);
+	reply_add(reply, ": 'find: '");
 	reply_add_escaped(reply, text_of(path));
-	reply_add(reply, strcmp(path, "/") == 0 ? "" : "/", "': ", strerror(-error), "\n'", NULL);
+	reply_add(reply, strcmp(path, "/") == 0 ? "" : "/");
+	reply_add(reply, "': ");
+	reply_add(reply, strerror(-error));
+	reply_add(reply, "\n'");
 }
 
 void view_directory(const char *path, struct editor_reply *reply)
@@ -154,18 +157,17 @@ void view_directory(const char *path, struct editor_reply *reply)
 	int r = fd < 0 ? fd : open_names(fd, ".", 0, &names);
 
 	if (r == 0) {
-		reply_add(
-			reply, "Here are the files and directories up to 2 levels deep in ", NULL);
+		reply_add(reply, "Here are the files and directories up to 2 levels deep in ");
 		reply_add_escaped(reply, text_of(path));
-		reply_add(reply, ", excluding hidden items:\n", NULL);
+		reply_add(reply, ", excluding hidden items:\n");
 		/* below a hidden directory everything is hidden */
 		if (strstr(path, "/.")) {
-			reply_add(reply, ".", NULL);
+			reply_add(reply, ".");
 		} else {
 			add_line(&l, prefix, NULL, NULL);
 			r = add_directory(&l, prefix, fd, &names);
 		}
-		reply_add(reply, "\n", NULL);
+		reply_add(reply, "\n");
 	}
 	if (r == -ENOMEM)
 		reply->error = r;

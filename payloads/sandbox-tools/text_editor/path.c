@@ -132,9 +132,9 @@ static int resolve(struct text path, char **ret)
 
 static void say_invalid(struct editor_reply *reply, struct text given)
 {
-	reply_fail(reply, "Invalid path ", NULL);
+	reply_fail(reply, "Invalid path ");
 	reply_add_quoted(reply, given);
-	reply_add(reply, ": ", NULL);
+	reply_add(reply, ": ");
 }
 
 /* Finds the file: 0 or -1. */
@@ -144,13 +144,13 @@ static int look(struct editor_path *path, struct text given, struct editor_reply
 
 	if (given.len > 0 && memchr(given.data, '\0', given.len)) {
 		say_invalid(reply, given);
-		reply_add(reply, "embedded null byte", NULL);
+		reply_add(reply, "embedded null byte");
 		return -1;
 	}
 	r = resolve(given, &path->name);
 	if (r == -ELOOP) {
 		say_invalid(reply, given);
-		reply_add(reply, "Symlink loop from ", NULL);
+		reply_add(reply, "Symlink loop from ");
 		reply_add_quoted(reply, (struct text){path->name, strlen(path->name)});
 		return -1;
 	}
@@ -174,23 +174,22 @@ int path_resolve(
 		return -1;
 	shown = (struct text){path->name, strlen(path->name)};
 	if (req->command == EDITOR_CREATE && path->exists) {
-		reply_fail(reply, "File already exists at: ", NULL);
+		reply_fail(reply, "File already exists at: ");
 		reply_add_escaped(reply, shown);
-		reply_add(reply, ". Cannot overwrite files using command `create`.", NULL);
+		reply_add(reply, ". Cannot overwrite files using command `create`.");
 		return -1;
 	}
 	if (req->command != EDITOR_CREATE && !path->exists) {
-		reply_fail(reply, "The path ", NULL);
+		reply_fail(reply, "The path ");
 		reply_add_escaped(reply, shown);
-		reply_add(reply, " does not exist. Please provide a valid path.", NULL);
+		reply_add(reply, " does not exist. Please provide a valid path.");
 		return -1;
 	}
 	if (req->command != EDITOR_VIEW && path->exists && S_ISDIR(path->st.st_mode)) {
-		reply_fail(reply, "The path ", NULL);
+		reply_fail(reply, "The path ");
 		reply_add_escaped(reply, shown);
 		reply_add(reply,
-			" is a directory and only the `view` command can be used on directories",
-			NULL);
+			" is a directory and only the `view` command can be used on directories");
 		return -1;
 	}
 	return 0;

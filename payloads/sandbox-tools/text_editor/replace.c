@@ -13,18 +13,18 @@ static void fail_count(
 	struct editor_reply *reply, const char *path, struct text wanted, const struct match *match)
 {
 	if (match->count == 0) {
-		reply_fail(reply, "No replacement was performed, old_str `", NULL);
+		reply_fail(reply, "No replacement was performed, old_str `");
 		reply_add_escaped(reply, wanted);
-		reply_add(reply, "` did not appear verbatim in ", NULL);
+		reply_add(reply, "` did not appear verbatim in ");
 		reply_add_escaped(reply, text_of(path));
-		reply_add(reply, ".", NULL);
+		reply_add(reply, ".");
 		return;
 	}
-	reply_fail(reply, "No replacement was performed. Multiple occurrences of old_str `", NULL);
+	reply_fail(reply, "No replacement was performed. Multiple occurrences of old_str `");
 	reply_add_escaped(reply, wanted);
-	reply_add(reply, "` in lines [", NULL);
+	reply_add(reply, "` in lines [");
 	reply_add_text(reply, match->lines->data, match->lines->len);
-	reply_add(reply, "]. Please ensure it is unique", NULL);
+	reply_add(reply, "]. Please ensure it is unique");
 }
 
 static int64_t count_newlines(struct text text)

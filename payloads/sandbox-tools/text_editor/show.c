@@ -19,9 +19,9 @@ static void add_line(struct editor_reply *reply, int64_t number, const char *lin
 	char head[32];
 
 	snprintf(head, sizeof(head), "%6" PRId64 "\t", number);
-	reply_add(reply, head, NULL);
+	reply_add(reply, head);
 	reply_add_text(reply, line, len);
-	reply_add(reply, "\n", NULL);
+	reply_add(reply, "\n");
 }
 
 static void add_lines(struct editor_reply *reply, const char *text, size_t len, int64_t number)
@@ -47,9 +47,10 @@ void show_scan(struct editor_reply *reply, const struct scan *scan, const char *
 
 	if (r == 0 && scan->clipped)
 		r = buf_add_str(&expanded, show_clipped);
-	reply_add(reply, "Here's the result of running `cat -n` on ", of_before, NULL);
+	reply_add(reply, "Here's the result of running `cat -n` on ");
+	reply_add(reply, of_before);
 	reply_add_escaped(reply, (struct text){of_path, strlen(of_path)});
-	reply_add(reply, ":\n", NULL);
+	reply_add(reply, ":\n");
 	if (r == 0)
 		add_lines(reply, expanded.len > 0 ? expanded.data : "", expanded.len, scan->first);
 	else

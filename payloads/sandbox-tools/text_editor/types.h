@@ -44,9 +44,9 @@ struct editor_reply {
 	int error;   /* -errno: not even that could be written */
 };
 
-/* Adds strings up to a NULL; the second replaces what was there and marks the failure. */
-void reply_add(struct editor_reply *reply, ...) __attribute__((sentinel));
-void reply_fail(struct editor_reply *reply, ...) __attribute__((sentinel));
+/* Adds a string; the second replaces what was there and marks the failure. */
+void reply_add(struct editor_reply *reply, const char *text);
+void reply_fail(struct editor_reply *reply, const char *text);
 void reply_add_text(struct editor_reply *reply, const char *data, size_t len);
 void reply_add_number(struct editor_reply *reply, int64_t number);
 /* Bytes that may not be UTF-8 and may not be U+0000, made so that they are text. */

@@ -35,11 +35,11 @@ static int scan_file(struct scan *scan, const char *path)
 
 static void fail_range(struct editor_reply *reply, const struct editor_request *req)
 {
-	reply_fail(reply, "Invalid `view_range`: [", NULL);
+	reply_fail(reply, "Invalid `view_range`: [");
 	reply_add_number(reply, req->range[0]);
-	reply_add(reply, ", ", NULL);
+	reply_add(reply, ", ");
 	reply_add_number(reply, req->range[1]);
-	reply_add(reply, "]. ", NULL);
+	reply_add(reply, "]. ");
 }
 
 /* Are these lines the file has? Known only when it has been read. */
@@ -49,20 +49,20 @@ static bool check_range(struct editor_reply *reply, const struct editor_request 
 
 	if (first < 1 || first > lines) {
 		fail_range(reply, req);
-		reply_add(reply, "Its first element `", NULL);
+		reply_add(reply, "Its first element `");
 		reply_add_number(reply, first);
-		reply_add(reply, "` should be within the range of lines of the file: [1, ", NULL);
+		reply_add(reply, "` should be within the range of lines of the file: [1, ");
 		reply_add_number(reply, lines);
-		reply_add(reply, "]", NULL);
+		reply_add(reply, "]");
 		return false;
 	}
 	if (last <= lines && last != -1 && last < first) {
 		fail_range(reply, req);
-		reply_add(reply, "Its second element `", NULL);
+		reply_add(reply, "Its second element `");
 		reply_add_number(reply, last);
-		reply_add(reply, "` should be larger or equal than its first `", NULL);
+		reply_add(reply, "` should be larger or equal than its first `");
 		reply_add_number(reply, first);
-		reply_add(reply, "`", NULL);
+		reply_add(reply, "`");
 		return false;
 	}
 	return true;
@@ -74,7 +74,9 @@ void fail_reading(struct editor_reply *reply, int error, const struct scan *scan
 		reply_fail_io(reply, error, path, "read");
 		return;
 	}
-	reply_fail(reply, "Ran into ", scan->why, " while trying to read ", NULL);
+	reply_fail(reply, "Ran into ");
+	reply_add(reply, scan->why);
+	reply_add(reply, " while trying to read ");
 	reply_add_escaped(reply, text_of(path));
 }
 
@@ -84,8 +86,7 @@ void view_file(const struct editor_request *req, const char *path, struct editor
 	int r;
 
 	if (req->range_len > 0 && req->range_len != 2) {
-		reply_fail(
-			reply, "Invalid `view_range`. It should be a list of two integers.", NULL);
+		reply_fail(reply, "Invalid `view_range`. It should be a list of two integers.");
 		return;
 	}
 	if (req->range_len > 0) {
