@@ -134,10 +134,12 @@ is "$(say BashSession '\003' 2; say BashSession 'echo back\n')" "$(printf '\nbac
 
 # ---- restart ----
 say BashSession 'trap "" TERM HUP; (trap "" TERM HUP; sleep 1000) & setsid -w sleep 1001 & sleep 0.2; pgrep -f "^sleep 100[01]"; echo $$\n' 5 0.6 | grep -E '^[0-9]+$' >"$W/pids"
+# shellcheck disable=SC2046
 alive $(cat "$W/pids"); ok $? "a shell that ignores signals, with children ($(wc -l <"$W/pids"))"
 t=$(now); like "$(restart BashSession)" '*restarted*' 'restart_does_not_wait_for_a_stubborn_shell'; t=$(($(now) - t))
 [ $t -lt 2000 ]; ok $? "… $t ms"
 like "$(say BashSession 'PS1=; echo new\n')" '*new' '… the new one works'
+# shellcheck disable=SC2046
 wait_for gone $(cat "$W/pids"); ok $? 'restart_ends_the_old_shell_and_its_children'
 say BashSession 'sleep 5\n' 0 >/dev/null
 (say BashSession '' 60 >"$W/out"; now >"$W/t") & j=$!
