@@ -408,7 +408,7 @@ static int add_char(struct buf *out, uint32_t c)
 	char text[16];
 	int len;
 
-	if (c < ' ' && memchr("\b\f\n\r\t", (int)c, 5)) {
+	if (c >= '\b' && c <= '\r' && c != '\v') {
 		static const char names[] = "btn?fr";
 
 		len = snprintf(text, sizeof(text), "\\%c", names[c - '\b']);
