@@ -121,7 +121,7 @@ $(B)/t/%: t/unit/%.c $(B)/libsbinject.a
 unit: $(UNIT)
 	@t/unit.sh $(UNIT)
 
-FUZZERS := $(filter-out rpc,$(patsubst t/fuzz/fuzz_%.c,%,$(sort $(wildcard t/fuzz/fuzz_*.c))))
+FUZZERS := $(filter-out $(PAYLOAD_FUZZERS),$(patsubst t/fuzz/fuzz_%.c,%,$(sort $(wildcard t/fuzz/fuzz_*.c))))
 FUZZ_SECONDS ?= 60
 
 fuzz: $(FUZZERS:%=$(B)/fuzz/%) payload-fuzz

@@ -176,13 +176,11 @@ const struct cmd cmd_call = {
 	.name = "call",
 	.args = "CONTAINER [METHOD [PARAMS]]",
 	.summary = "send one JSON-RPC request to the service, print the whole reply",
-	.help = "PARAMS is a JSON object. Without METHOD the whole request is read from stdin. "
-		"Exit 0: the\n"
+	.help = "PARAMS is a JSON object. Without METHOD the whole request is read from stdin. Exit 0: the\n"
 		"reply is a result. 1: it is an error reply (printed all the same).\n"
 		"\n"
 		"  sbinject call web version\n"
-		"  sbinject call web text_editor '{\"command\": \"view\", \"path\": "
-		"\"/etc/passwd\"}'\n",
+		"  sbinject call web text_editor '{\"command\": \"view\", \"path\": \"/etc/passwd\"}'\n",
 	.opts = OPTS_RULES,
 	.min_args = 1,
 	.max_args = 3,

@@ -74,15 +74,26 @@ payload-check: payload-test $(PAYLOADS)
 	@r=0; for t in t/payload/[0-9]*.sh; do echo "# $$t"; B='$(PB)' ARCHES='$(ARCHES)' sh $$t || r=1; \
 	done; exit $$r
 
-# libFuzzer over the request parser
-$(PAYLOAD_TEST_DIR)/fuzz_rpc: t/fuzz/fuzz_rpc.c $(PAYLOAD_SRC)
-	@mkdir -p $(PAYLOAD_TEST_DIR)/corpus
+# libFuzzer: t/fuzz/fuzz_<name>.c with the sources it is about
+PAYLOAD_FUZZERS := chunk mcp rpc terminal
+PAYLOAD_FUZZ_chunk := $(wildcard payloads/sandbox-tools/chunk/envelope.c)
+PAYLOAD_FUZZ_mcp := $(addprefix payloads/sandbox-tools/mcp/,jsontext.c message.c encoding.c)
+PAYLOAD_FUZZ_rpc := $(wildcard payloads/sandbox-tools/rpc/*.c)
+PAYLOAD_FUZZ_terminal := payloads/lib/utf8.c $(addprefix payloads/sandbox-tools/bash_session/,output.c terminal.c)
+FUZZ_SECONDS ?= 60
+
+$(PAYLOAD_FUZZERS:%=$(PAYLOAD_TEST_DIR)/fuzz_%): $(PAYLOAD_TEST_DIR)/fuzz_%: t/fuzz/fuzz_%.c $(PAYLOAD_SRC)
+	@mkdir -p $(@D)
 	$(Q)clang $(PAYLOAD_CPP) -g -O1 -fsanitize=fuzzer,address,undefined -o $@ \
-		$< payloads/sandbox-tools/rpc/*.c payloads/lib/buf.c payloads/lib/fail.c -ljansson
+		$< $(PAYLOAD_FUZZ_$*) payloads/lib/buf.c payloads/lib/fail.c -ljansson
 
-payload-fuzz: $(PAYLOAD_TEST_DIR)/fuzz_rpc
-	$< -max_total_time=$(FUZZ_SECONDS) -verbosity=0 $(PAYLOAD_TEST_DIR)/corpus t/fuzz/corpus/rpc
+payload-fuzz: $(PAYLOAD_FUZZERS:%=$(PAYLOAD_TEST_DIR)/fuzz_%)
+	@for f in $(PAYLOAD_FUZZERS); do echo "fuzzing $$f for $(FUZZ_SECONDS) s"; \
+		mkdir -p $(PAYLOAD_TEST_DIR)/corpus/$$f; \
+		$(PAYLOAD_TEST_DIR)/fuzz_$$f -max_total_time=$(FUZZ_SECONDS) -verbosity=0 \
+		$(PAYLOAD_TEST_DIR)/corpus/$$f t/fuzz/corpus/$$f || exit 1; done
 
-payload-fuzz-replay: $(PAYLOAD_TEST_DIR)/fuzz_rpc
-	@$< -runs=0 -verbosity=0 t/fuzz/corpus/rpc
-	@echo "ok - fuzz corpus rpc ($$(ls t/fuzz/corpus/rpc | wc -l) inputs)"
+payload-fuzz-replay: $(PAYLOAD_FUZZERS:%=$(PAYLOAD_TEST_DIR)/fuzz_%)
+	@for f in $(PAYLOAD_FUZZERS); do \
+		$(PAYLOAD_TEST_DIR)/fuzz_$$f -runs=0 -verbosity=0 t/fuzz/corpus/$$f || exit 1; \
+		echo "ok - fuzz corpus $$f ($$(ls t/fuzz/corpus/$$f | wc -l) inputs)"; done

@@ -69,9 +69,9 @@ say "Put the tool service into it"
 show "$name"
 say "Is it there, and does it answer?"
 show status "$name"
-say "A tool call"
-show call "$name" version
-show call "$name" remote_version
+say "A tool call: the text editor, in a container that has nothing"
+show call "$name" text_editor '{"command": "create", "path": "/hello.txt", "file_text": "hello\n"}'
+show call "$name" text_editor '{"command": "view", "path": "/hello.txt"}'
 say "Leave the container as it was"
 show remove "$name"
 say "That was the demo. 'sbinject --help' tells the rest; 'make install' installs it."

@@ -7,6 +7,8 @@
 
 #include "payloads/lib/buf.h"
 #include "payloads/lib/fail.h"
+#include "payloads/sandbox-tools/child/user.h"
+#include "payloads/sandbox-tools/rpc/rpc.h"
 #include "payloads/sandbox-tools/server/service.h"
 
 /* What a command needs to know about its process. */
@@ -30,11 +32,19 @@ extern const struct cli_command cli_exec, cli_pipe, cli_start_server, cli_stop_s
 /* Says 'error: …' on stderr; always 1, the exit status. */
 int cli_complain(const struct fail *fail);
 /* The one way out for a JSON-RPC reply: text, newline, stdout. An empty text (the answer to a
-   notification) is a lone newline. Exit status. Chunking of long replies belongs here. */
+   notification) is a lone newline. Exit status. */
 int cli_print_reply(const char *text, size_t len);
 /* The request answered inside this process, appended to 'reply': 0 or -errno if it does not fit
    into memory. */
 int cli_answer(char *text, size_t len, struct buf *reply);
+/* The user an in-process request asks for in "_run_as_user": 0 nobody, 1 looked up, -1 with 'fail'
+   (code "params" when the member is no string). */
+int cli_find_user(const struct rpc_request *req, struct user *ret, struct fail *fail);
+/* Becomes that user for good, HOME included. */
+int cli_become_user(const struct rpc_request *req, const struct user *user, struct fail *fail);
+/* cli_answer() for a process that goes on serving others: as another user if the request asks for
+   one, in a child. A failure to do that is an error reply. 0 or -errno as above. */
+int cli_answer_apart(const struct rpc_request *req, char *text, size_t len, struct buf *reply);
 /* A connection to the server, started if needed: descriptor or -1 with 'fail'. */
 int cli_connect(const struct cli *cli, struct fail *fail);
 /* The server's paths; takes INSPECT_SANDBOX_TOOLS_DIR out of the environment and remembers it. */

@@ -2,12 +2,13 @@
 /* exec: one JSON-RPC request in, one reply out. */
 #include "payloads/sandbox-tools/cli.h"
 
-#include <stdio.h>
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "payloads/lib/frame.h"
 #include "payloads/lib/io.h"
+#include "payloads/sandbox-tools/chunk/chunk.h"
 #include "payloads/sandbox-tools/methods.h"
 
 static int read_request(const struct cli *cli, struct buf *text, struct fail *fail)
@@ -25,35 +26,6 @@ static int read_request(const struct cli *cli, struct buf *text, struct fail *fa
 	return text->len == 0 ? fail_set(fail, "the request is empty") : 0;
 }
 
-static const char *type_name(const json_t *value)
-{
-	static const char *const names[] = {
-		[JSON_OBJECT] = "dict",
-		[JSON_ARRAY] = "list",
-		[JSON_STRING] = "str",
-		[JSON_INTEGER] = "int",
-		[JSON_REAL] = "float",
-		[JSON_TRUE] = "bool",
-		[JSON_FALSE] = "bool",
-		[JSON_NULL] = "NoneType",
-	};
-
-	return names[json_typeof(value)];
-}
-
-/* The user a request asks an in-process method to become. */
-static int check_user(const struct rpc_request *req, struct fail *fail)
-{
-	const json_t *user = json_object_get(req->params, "_run_as_user");
-
-	if (!user || json_is_null(user))
-		return 0;
-	if (!json_is_string(user))
-		return fail_set(fail, "_run_as_user must be a string, got %s", type_name(user));
-	/* switching comes with the first method that acts on files */
-	return fail_set(fail, "this build cannot switch users");
-}
-
 static int ask_server(
 	const struct cli *cli, const struct buf *text, struct buf *reply, struct fail *fail)
 {
@@ -66,36 +38,64 @@ static int ask_server(
 	return r;
 }
 
-static int answer(const struct cli *cli, struct buf *text, struct buf *reply, struct fail *fail)
+/* In this process, as the user the request names: from then on for good. */
+static int answer_here(
+	const struct rpc_request *req, struct buf *text, struct buf *reply, struct fail *fail)
 {
-	struct rpc_request req;
-	bool here;
-	int r;
+	struct user user;
+	int r = cli_find_user(req, &user, fail);
 
-	if (rpc_request_read(&req, text->data, text->len, fail) < 0)
+	if (r < 0 || (r > 0 && cli_become_user(req, &user, fail) < 0))
 		return -1;
-	here = rpc_method_find(sandbox_methods, req.method, RPC_IN_PROCESS) != NULL;
-	r = rpc_request_check_outline(&req, fail);
-	if (r == 0 && here)
-		r = check_user(&req, fail);
-	rpc_request_release(&req);
-	if (r < 0)
-		return r;
-	if (!here)
-		return ask_server(cli, text, reply, fail);
 	r = cli_answer(text->data, text->len, reply);
 	return r < 0 ? fail_sys(fail, r, "cannot answer") : 0;
+}
+
+static int answer(const struct cli *cli, const struct chunk *chunk, const struct rpc_request *req,
+	struct buf *text, struct buf *reply, struct fail *fail)
+{
+	if (rpc_request_check_outline(req, fail) < 0)
+		return -1;
+	if (req->method && strcmp(req->method, CHUNK_METHOD) == 0) {
+		if (chunk_continue(chunk, req, reply) < 0)
+			return fail_sys(fail, ENOMEM, "cannot write the reply");
+		return 0;
+	}
+	if (rpc_method_find(sandbox_methods, req->method, RPC_IN_PROCESS))
+		return answer_here(req, text, reply, fail);
+	return ask_server(cli, text, reply, fail);
+}
+
+/* The reply, or the first piece of it. Exit status. */
+static int print(const struct chunk *chunk, const struct rpc_request *req, const struct buf *reply)
+{
+	struct buf piece = BUF_INIT(FRAME_REPLY_MAX);
+	struct fail fail = FAIL_INIT;
+	int r;
+
+	if (!chunk_is_needed(chunk, req->id, reply->data, reply->len))
+		return cli_print_reply(reply->data, reply->len);
+	r = chunk_first(chunk, req->id, reply->data, reply->len, &piece, &fail);
+	r = r < 0 ? cli_complain(&fail) : cli_print_reply(piece.data, piece.len);
+	buf_release(&piece);
+	return r;
 }
 
 static int run(const struct cli *cli)
 {
 	struct buf text = BUF_INIT(FRAME_REQUEST_MAX), reply = BUF_INIT(FRAME_REPLY_MAX);
+	struct rpc_request req = RPC_REQUEST_INIT;
 	struct fail fail = FAIL_INIT;
+	struct chunk chunk;
 	int r = read_request(cli, &text, &fail);
 
 	if (r == 0)
-		r = answer(cli, &text, &reply, &fail);
-	r = r < 0 ? cli_complain(&fail) : cli_print_reply(reply.data, reply.len);
+		r = rpc_request_read(&req, text.data, text.len, &fail);
+	chunk_init(&chunk);
+	if (r == 0)
+		r = answer(cli, &chunk, &req, &text, &reply, &fail);
+	r = r < 0 ? cli_complain(&fail) : print(&chunk, &req, &reply);
+	rpc_request_release(&req);
 	buf_release(&text);
 	buf_release(&reply);
 	return r;

@@ -200,7 +200,7 @@ static void take_line(struct pipe *pipe, char *text, size_t len)
 	}
 	if (!rpc_request_is_valid(&req) ||
 		rpc_method_find(sandbox_methods, req.method, RPC_IN_PROCESS)) {
-		if (cli_answer(text, len, &reply) == 0)
+		if (cli_answer_apart(&req, text, len, &reply) == 0)
 			print_line(pipe, reply.data, reply.len);
 		else if (req.id)
 			print_error(

@@ -270,7 +270,7 @@ static void test_eng_endpoint_find__tells_of_a_broken_configuration(void **state
 	snprintf(path, sizeof(path), "%s/.docker/config.json", home);
 	remove(path);
 	mkdir(path, 0700);
-	assert_refused(NULL, SB_FAILED, "docker configuration");
+	assert_refused(NULL, SB_USAGE, "docker configuration");
 }
 
 static void test_eng_endpoint_find__reads_the_directory_of_docker_config(void **state)

@@ -13,6 +13,7 @@
 #include "payloads/lib/tree.h"
 #include "payloads/sandbox-tools/install/files.h"
 #include "payloads/sandbox-tools/server/service.h"
+#include "payloads/sandbox-tools/text_editor/history.h"
 
 #define CHUNKS_SUFFIX "-json-rpc-chunks"
 #define CHUNKS_BUDGET 1000000
@@ -41,6 +42,20 @@ static int stop_at(struct place *place, int64_t deadline, int *removed, struct f
 		fail, "busy", "the service in '%s' is started again and again", place->dir);
 }
 
+/* The text editor keeps what can be undone beside the server's directory. */
+static int remove_history(const struct place *place)
+{
+	char above[PATH_MAX];
+	char *slash;
+
+	snprintf(above, sizeof(above), "%s", place->dir);
+	slash = strrchr(above, '/');
+	if (!slash)
+		return 0;
+	slash[slash == above] = '\0';
+	return history_erase(above);
+}
+
 /* The service where the state says it is, else where our environment says it would be. */
 static int stop_service(const struct erase *erase, int *removed, struct fail *fail)
 {
@@ -54,6 +69,8 @@ static int stop_service(const struct erase *erase, int *removed, struct fail *fa
 		place = *erase->place;
 	}
 	r = stop_at(&place, erase->spec->deadline, removed, fail);
+	if (r == 0)
+		*removed += remove_history(&place);
 	place_close(&place);
 	return r;
 }

@@ -43,6 +43,26 @@ void rpc_call_result(struct rpc_call *call, json_t *result)
 	deliver(call, &out, r);
 }
 
+void rpc_call_result_text(
+	struct rpc_call *call, int (*write)(struct buf *out, const void *arg), const void *arg)
+{
+	struct buf out = BUF_INIT(FRAME_REPLY_MAX);
+	int r = 0;
+
+	if (call->req.id) {
+		r = buf_add_str(&out, "{\"jsonrpc\": \"2.0\", \"result\": ");
+		if (r == 0)
+			r = write(&out, arg);
+		if (r == 0)
+			r = buf_add_str(&out, ", \"id\": ");
+		if (r == 0)
+			r = buf_add_str(&out, call->req.id);
+		if (r == 0)
+			r = buf_add_str(&out, "}");
+	}
+	deliver(call, &out, r);
+}
+
 void rpc_call_error(struct rpc_call *call, int code, const char *message, json_t *data)
 {
 	struct buf out = BUF_INIT(FRAME_REPLY_MAX);
@@ -103,5 +123,7 @@ void rpc_dispatch(const struct rpc_method *table, unsigned place, struct rpc_cal
 		refuse_params(call);
 		return;
 	}
+	call->req.text = text;
+	call->req.len = len;
 	method->run(call);
 }

@@ -34,11 +34,15 @@ struct rpc_request {
 	const char *method; /* NULL unless it is a string without U+0000 */
 	json_t *params;	    /* NULL when absent */
 	char *id;	    /* owned JSON token to echo; NULL for a notification */
+	/* The request as it was written, for methods that pass a part of it on. Borrowed, and valid
+	   only until the method returns. */
+	const char *text;
+	size_t len;
 };
 
-#define RPC_REQUEST_INIT               \
-	{                              \
-		NULL, NULL, NULL, NULL \
+#define RPC_REQUEST_INIT                        \
+	{                                       \
+		NULL, NULL, NULL, NULL, NULL, 0 \
 	}
 
 /* Reads one JSON document. 'text' is written to during the call and restored. 0, or -1 with 'fail':
@@ -69,7 +73,8 @@ int rpc_write_error(
    answers exactly once with one of rpc_call_*, now or from a later event. */
 struct rpc_call {
 	struct rpc_request req;
-	void *host; /* what the process offers its methods: the server, or NULL in a command */
+	void *host;	/* what the process offers its methods: the server, or NULL in a command */
+	bool abandoned; /* set by the transport: nobody waits for the answer any more */
 	/* The transport's half: called exactly once; 'text' is empty for a notification. The
 	   call is the transport's to free from then on. */
 	void (*deliver)(struct rpc_call *call, const char *text, size_t len);
@@ -95,6 +100,10 @@ void rpc_dispatch(const struct rpc_method *table, unsigned place, struct rpc_cal
 	size_t len);
 /* Answers. 'result' and 'data' are stolen, NULL 'result' means out of memory. */
 void rpc_call_result(struct rpc_call *call, json_t *result);
+/* The same with a result that is text already: 'write' appends ASCII JSON without newlines, and
+   returns 0 or -errno. Not called for a notification. */
+void rpc_call_result_text(
+	struct rpc_call *call, int (*write)(struct buf *out, const void *arg), const void *arg);
 void rpc_call_error(struct rpc_call *call, int code, const char *message, json_t *data);
 
 #endif

@@ -37,8 +37,10 @@ static void conn_close(struct conn *conn)
 {
 	struct server *server = conn->server;
 
-	for (struct pending *p = conn->calls; p; p = p->next)
+	for (struct pending *p = conn->calls; p; p = p->next) {
 		p->conn = NULL;
+		p->call.abandoned = true;
+	}
 	loop_unwatch(&server->loop, &conn->watch);
 	io_close(&conn->watch.fd);
 	*conn->link = conn->next;

@@ -15,28 +15,96 @@
 
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
+#include "payloads/sandbox-tools/child/child.h"
 #include "payloads/sandbox-tools/server/conn.h"
 #include "payloads/sandbox-tools/server/listen.h"
 #include "payloads/sandbox-tools/server/service.h"
 
 #define LOCK_MS 2000  /* others hold the lock only for a moment, to see whether we live */
 #define GRACE_MS 5000 /* for requests under way at shutdown */
+#define TERM_MS 30000 /* for processes to end by themselves */
+#define KILL_MS 5000  /* for the kernel to end the others */
+
+/* ---- parts ---- */
+
+struct server_part *server_find_part(const struct server *server, const char *name)
+{
+	struct server_part *part = server->parts;
+
+	while (part && strcmp(part->name, name) != 0)
+		part = part->next;
+	return part;
+}
+
+void server_add_part(struct server *server, struct server_part *part)
+{
+	part->next = server->parts;
+	server->parts = part;
+}
+
+static void stop_parts(struct server *server)
+{
+	for (struct server_part *part = server->parts; part; part = part->next)
+		if (part->stop)
+			part->stop(part);
+}
+
+static void close_parts(struct server *server)
+{
+	while (server->parts) {
+		struct server_part *part = server->parts;
+
+		server->parts = part->next;
+		if (part->close)
+			part->close(part);
+	}
+}
 
 /* ---- shutdown ---- */
 
+/* What could not be cleaned up, as text of the status file. */
+static char *status_text(const struct server *server)
+{
+	const struct buf *errors = children_errors(server->children);
+	const char *line = errors->data, *end = line + errors->len;
+	json_t *list = json_array(), *doc = json_pack("{s:o}", "errors", list);
+	char *text;
+
+	while (line < end) {
+		const char *stop = memchr(line, '\n', (size_t)(end - line));
+		size_t len = (size_t)((stop ? stop : end) - line);
+
+		fprintf(stderr, "Failed to clean up: %.*s\n", (int)len, line);
+		json_array_append_new(list, json_stringn(line, len));
+		line += len + 1;
+	}
+	text = json_dumps(doc, JSON_ENSURE_ASCII);
+	json_decref(doc);
+	return text;
+}
+
 static void write_status(struct server *server)
 {
-	static const char text[] = "{\"errors\": []}\n";
+	char *text = status_text(server);
 	struct fail fail = FAIL_INIT;
 	int fd;
 
 	place_remove(&server->place, PLACE_STATUS_TMP);
 	fd = place_open_file(&server->place, PLACE_STATUS_TMP, O_EXCL, &fail);
-	if (fd < 0 || io_write_full(fd, text, sizeof(text) - 1, IO_NEVER) < 0 ||
+	if (!text || fd < 0 || io_write_full(fd, text, strlen(text), IO_NEVER) < 0 ||
+		io_write_full(fd, "\n", 1, IO_NEVER) < 0 ||
 		renameat(server->place.fd, PLACE_STATUS_TMP, server->place.fd, PLACE_STATUS) < 0)
 		fprintf(stderr, "cannot write the status file: %s\n",
 			fail.text[0] ? fail.text : strerror(errno));
 	io_close(&fd);
+	free(text);
+}
+
+static void on_all_ended(void *cookie)
+{
+	struct server *server = cookie;
+
+	loop_stop(&server->loop);
 }
 
 /* Goes on as soon as nothing is under way, at the latest after the grace time. */
@@ -45,10 +113,12 @@ static void await_quiet(struct loop_timer *timer)
 	struct server *server = (struct server *)((char *)timer - offsetof(struct server, stop));
 
 	conn_quiesce(server);
-	if ((server->running == 0 && !server->conns) || io_now() >= server->stop_deadline)
-		loop_stop(&server->loop);
-	else
+	if ((server->running == 0 && !server->conns) || io_now() >= server->stop_deadline) {
+		conn_close_all(server);
+		children_end_all(server->children, TERM_MS, KILL_MS, on_all_ended, server);
+	} else {
 		loop_set_timer(&server->loop, timer, 10);
+	}
 }
 
 static void begin_stop(struct loop_timer *timer)
@@ -59,6 +129,7 @@ static void begin_stop(struct loop_timer *timer)
 	server->stop_deadline = io_in(GRACE_MS);
 	loop_clear_timer(&server->loop, &server->check);
 	listen_close(server);
+	stop_parts(server);
 	server->stop.due = await_quiet;
 	await_quiet(timer);
 }
@@ -77,7 +148,11 @@ static void on_signal(struct loop_watch *watch, uint32_t events)
 	struct signalfd_siginfo info;
 
 	(void)events;
-	if (io_read(watch->fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+	if (io_read(watch->fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+		return;
+	if (info.ssi_signo == SIGCHLD)
+		children_reap(server->children);
+	else
 		server_stop_in(server, 0);
 }
 
@@ -91,6 +166,8 @@ static int watch_signals(struct server *server, struct fail *fail)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGCHLD);
+	signal(SIGCHLD, SIG_DFL);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGHUP, SIG_IGN);
 	server->signals.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -143,6 +220,9 @@ static int server_open(struct server *server, struct fail *fail)
 	if (r < 0)
 		return fail_sys(fail, r, "cannot make an event loop");
 	server->child_umask = umask(077);
+	server->children = children_new(&server->loop, server->child_umask);
+	if (!server->children)
+		return fail_sys(fail, ENOMEM, "cannot start the server");
 	server->self = sys_open_self();
 	sys_undumpable();
 	if (getrlimit(RLIMIT_CORE, &limit) == 0) {
@@ -176,6 +256,8 @@ static void server_close(struct server *server)
 	if (place_is_current(&server->place))
 		write_status(server);
 	place_remove(&server->place, PLACE_PID);
+	close_parts(server);
+	children_free(server->children);
 	loop_close(&server->loop);
 }
 

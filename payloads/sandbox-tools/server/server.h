@@ -17,6 +17,20 @@
 #include "payloads/sandbox-tools/server/place.h"
 
 struct conn;
+struct children;
+
+/*
+ * What a tool keeps in the server between calls: the first member of its state, which it makes and
+ * adds when it is first called. The server knows no tool.
+ */
+struct server_part {
+	const char *name; /* static */
+	/* Shutdown begins: answer every call that waits for something. The children still live. */
+	void (*stop)(struct server_part *part);
+	/* All children are gone, and so are their owners' callbacks: free everything. */
+	void (*close)(struct server_part *part);
+	struct server_part *next;
+};
 
 struct server {
 	struct loop loop;
@@ -35,6 +49,9 @@ struct server {
 	struct loop_watch watcher; /* inotify on the directory */
 	struct loop_timer check;   /* looks after path and logs now and then */
 
+	struct children *children; /* child/child.h */
+	struct server_part *parts;
+
 	struct conn *conns;
 	unsigned conn_count;
 	unsigned running; /* requests under way */
@@ -50,5 +67,9 @@ struct server {
 int server_run(const char *argv0, const struct rpc_method *methods, int ready);
 /* Begins the shutdown in 'ms'. */
 void server_stop_in(struct server *server, int ms);
+
+/* A tool's state, NULL before it was added. */
+struct server_part *server_find_part(const struct server *server, const char *name);
+void server_add_part(struct server *server, struct server_part *part);
 
 #endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* From bash_session calls to sessions: unpacks and checks parameters, keeps the tool's part in the
+   server. */
+#include "payloads/sandbox-tools/methods.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "payloads/sandbox-tools/bash_session/controller.h"
+#include "payloads/sandbox-tools/bash_session/session.h"
+#include "payloads/sandbox-tools/rpc/params.h"
+#include "payloads/sandbox-tools/server/server.h"
+
+/* ---- the tool's part in the server ---- */
+
+struct bash_part {
+	struct server_part part; /* first */
+	struct bash *bash;
+};
+
+static void stop_part(struct server_part *part)
+{
+	bash_stop(((struct bash_part *)part)->bash);
+}
+
+static void close_part(struct server_part *part)
+{
+	bash_close(((struct bash_part *)part)->bash);
+	free(part);
+}
+
+static struct bash *new_part(struct server *server)
+{
+	struct bash_part *part = calloc(1, sizeof(*part));
+
+	if (!part)
+		return NULL;
+	part->bash = bash_open(&server->loop, server->children);
+	if (!part->bash) {
+		free(part);
+		return NULL;
+	}
+	part->part = (struct server_part){"bash_session", stop_part, close_part, NULL};
+	server_add_part(server, &part->part);
+	return part->bash;
+}
+
+/* The controller; NULL, and the call is answered, when there is no memory for it. */
+static struct bash *bash_of(struct rpc_call *call)
+{
+	struct server *server = call->host;
+	struct server_part *part = server_find_part(server, "bash_session");
+	struct bash *bash = part ? ((struct bash_part *)part)->bash : new_part(server);
+
+	if (!bash)
+		rpc_call_error(call, RPC_HANDLER_ERROR, "MemoryError()", NULL);
+	return bash;
+}
+
+/* ---- new session ---- */
+
+static const struct param new_session_params[] = {
+	{"user", PARAM_STRING, true},
+	{NULL, 0, false},
+};
+
+/* Answers with what is wrong with a user. */
+static void refuse_user(
+	struct rpc_call *call, int code, const char *head, const char *name, const char *tail)
+{
+	char text[400];
+
+	snprintf(text, sizeof(text), "%s%.200s%s", head, name, tail);
+	rpc_call_error(call, code, text, NULL);
+}
+
+void bash_session_new_session(struct rpc_call *call)
+{
+	const struct bash_session *session;
+	struct fail fail = FAIL_INIT;
+	enum child_user which;
+	const char *name;
+	struct user user;
+	struct bash *bash;
+
+	if (!params_accept(call, new_session_params, true) || !(bash = bash_of(call)))
+		return;
+	name = json_string_value(json_object_get(call->req.params, "user"));
+	which = child_user_find(name, &user);
+	if (which == CHILD_USER_REFUSED) {
+		refuse_user(call, RPC_TOOL_FAILURE, "Cannot switch to user '", name,
+			"': server is not running as root");
+		return;
+	}
+	if (which == CHILD_USER_UNKNOWN) {
+		refuse_user(call, RPC_HANDLER_ERROR, "RuntimeError(\"User '", name,
+			"' not found in /etc/passwd\")");
+		return;
+	}
+	session = which == CHILD_USER_SAME ? bash_new_session(bash, NULL, NULL, &fail)
+					   : bash_new_session(bash, name, &user, &fail);
+	if (session)
+		rpc_call_result(call, json_pack("{s:s}", "session_name", session->name));
+	else
+		rpc_call_error(call, RPC_HANDLER_ERROR, fail.text, NULL);
+}
+
+/* ---- interact or restart ---- */
+
+static const struct param interact_params[] = {
+	{"session_name", PARAM_STRING, false},
+	{"wait_for_output", PARAM_INTEGER, false},
+	{"idle_timeout", PARAM_NUMBER, false},
+	{"max_output_bytes", PARAM_INTEGER, true},
+	{"input", PARAM_STRING, true},
+	{NULL, 0, false},
+};
+
+static const struct param restart_params[] = {
+	{"session_name", PARAM_STRING, false},
+	{"restart", PARAM_TRUE, false},
+	{NULL, 0, false},
+};
+
+/* Seconds to what a timer takes; not at all before now. */
+static int milliseconds(double seconds)
+{
+	if (!(seconds > 0))
+		return 0;
+	return seconds >= INT_MAX / 1000 ? INT_MAX : (int)(seconds * 1000 + 0.5);
+}
+
+static void interact(struct rpc_call *call, struct bash_session *session)
+{
+	const json_t *params = call->req.params, *input = json_object_get(params, "input");
+	json_int_t limit = json_integer_value(json_object_get(params, "max_output_bytes"));
+	struct bash_request request = {
+		.input = json_string_value(input),
+		.input_len = json_string_length(input),
+		.wait_ms =
+			milliseconds(json_number_value(json_object_get(params, "wait_for_output"))),
+		.idle_ms = milliseconds(json_number_value(json_object_get(params, "idle_timeout"))),
+		.limit = OUTPUT_LIMIT_DEFAULT,
+	};
+
+	if (limit > 0)
+		request.limit =
+			limit < (json_int_t)OUTPUT_LIMIT_MAX ? (size_t)limit : OUTPUT_LIMIT_MAX;
+	bash_session_interact(session, call, &request);
+}
+
+static void restart(struct rpc_call *call, struct bash_session *session)
+{
+	struct fail fail = FAIL_INIT;
+
+	if (bash_session_restart(session, &fail) < 0)
+		rpc_call_error(call, RPC_HANDLER_ERROR, fail.text, NULL);
+	else
+		rpc_call_result(call, json_string("shell restarted successfully"));
+}
+
+/* Which of the two shapes it has; NULL, and the call is answered, when it has neither. */
+static void (*shape_of(struct rpc_call *call))(struct rpc_call *, struct bash_session *)
+{
+	struct buf errors = BUF_INIT(PARAMS_ERRORS_MAX);
+	size_t first;
+	int r = params_check(call->req.params, interact_params, true, "InteractParams.", &errors);
+
+	first = errors.len;
+	if (r == 0 && first == 0)
+		return interact;
+	if (r == 0)
+		r = params_check(call->req.params, restart_params, true, "RestartParams.", &errors);
+	if (r == 0 && errors.len == first) {
+		buf_release(&errors);
+		return restart;
+	}
+	params_settle(call, &errors, r);
+	return NULL;
+}
+
+void bash_session(struct rpc_call *call)
+{
+	void (*run)(struct rpc_call *, struct bash_session *) = shape_of(call);
+	struct bash_session *session;
+	struct bash *bash;
+	const char *name;
+	char text[100];
+
+	if (!run || !(bash = bash_of(call)))
+		return;
+	name = json_string_value(json_object_get(call->req.params, "session_name"));
+	session = bash_find(bash, name);
+	if (session) {
+		run(call, session);
+		return;
+	}
+	snprintf(text, sizeof(text), "KeyError('%.80s')", name);
+	rpc_call_error(call, RPC_HANDLER_ERROR, text, NULL);
+}

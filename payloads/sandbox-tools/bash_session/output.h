@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a shell has said and nobody has read yet: valid UTF-8, the last bytes of it only, and how
+ * many are missing in front. Pure.
+ */
+#ifndef PAYLOADS_SANDBOX_TOOLS_BASH_SESSION_OUTPUT_H
+#define PAYLOADS_SANDBOX_TOOLS_BASH_SESSION_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "payloads/lib/buf.h"
+#include "payloads/lib/utf8.h"
+
+#define OUTPUT_LIMIT_DEFAULT ((size_t)10 << 20)
+#define OUTPUT_LIMIT_MAX ((size_t)64 << 20) /* more is not kept, whatever is asked for */
+#define OUTPUT_BURST 4096		    /* so much is not waited upon any longer */
+
+struct output {
+	struct buf bytes; /* may hold more than the limit; only its end counts then */
+	size_t limit;
+	uint64_t dropped;
+	struct utf8 utf8;
+};
+
+void output_init(struct output *output);
+void output_release(struct output *output);
+/* What there is beyond the last 'limit' bytes is dropped, now and from now on. */
+void output_set_limit(struct output *output, size_t limit);
+/* Takes bytes from the terminal. What there is no memory for counts as dropped. */
+void output_add(struct output *output, const char *data, size_t len);
+bool output_is_empty(const struct output *output);
+/* Is it so much that a reader should have it at once? */
+bool output_is_burst(const struct output *output);
+/* Appends all as a reader with that limit gets it, and forgets it: the text, or a notice and the
+   tail of it, in 'limit' bytes at most. 0 or -ENOMEM, and then nothing is forgotten. */
+int output_take(struct output *output, size_t limit, struct buf *out);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A job's standard input: what it shall read waits here until it does. A reader that goes away is
+ * no error. Knows no job.
+ */
+#ifndef PAYLOADS_SANDBOX_TOOLS_EXEC_REMOTE_INPUT_H
+#define PAYLOADS_SANDBOX_TOOLS_EXEC_REMOTE_INPUT_H
+
+#include "payloads/sandbox-tools/exec_remote/queue.h"
+#include "payloads/sandbox-tools/server/loop.h"
+
+#define INPUT_MAX ((size_t)64 << 20) /* bytes that wait */
+
+struct input {
+	struct loop_watch watch; /* first, so that a watch is its input; fd -1 when closed */
+	struct loop *loop;	 /* NULL: there never was a pipe */
+	struct queue queue;
+	bool watched;
+	bool finished; /* no more will be added */
+};
+
+/* Takes over the writing end 'fd'. */
+void input_open(struct input *input, struct loop *loop, int fd);
+/* Can more be added? */
+bool input_is_open(const struct input *input);
+/* Adds to an open input: 0, -ENOMEM, or -EMSGSIZE when too much waits already; then nothing was
+   added. */
+int input_add(struct input *input, const char *data, size_t len);
+/* The end comes after what waits. */
+void input_finish(struct input *input);
+/* Closes it now. */
+void input_close(struct input *input);
+
+#endif

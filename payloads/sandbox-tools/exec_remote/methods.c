@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/* exec_remote_*: from parameters to jobs, and from their reports to replies. */
+#include "payloads/sandbox-tools/methods.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "payloads/sandbox-tools/exec_remote/controller.h"
+#include "payloads/sandbox-tools/rpc/params.h"
+#include "payloads/sandbox-tools/server/server.h"
+
+static const char part_name[] = "exec_remote";
+
+struct exec_remote {
+	struct server_part part; /* first, so that a part is its tool */
+	struct jobs *jobs;
+};
+
+/* A call that waits for a report. */
+struct wait {
+	struct job_waiter waiter; /* first, so that a waiter is its call */
+	struct rpc_call *call;
+	bool is_poll;
+};
+
+/* ---- the tool's place in the server ---- */
+
+static void stop(struct server_part *part)
+{
+	jobs_stop(((struct exec_remote *)part)->jobs);
+}
+
+static void close_part(struct server_part *part)
+{
+	jobs_free(((struct exec_remote *)part)->jobs);
+	free(part);
+}
+
+/* NULL when there is no memory. */
+static struct jobs *get_jobs(const struct rpc_call *call)
+{
+	struct server *server = call->host;
+	struct exec_remote *tool = (struct exec_remote *)server_find_part(server, part_name);
+
+	if (tool)
+		return tool->jobs;
+	tool = calloc(1, sizeof(*tool));
+	if (!tool)
+		return NULL;
+	tool->jobs = jobs_new(&server->loop, server->children);
+	if (!tool->jobs) {
+		free(tool);
+		return NULL;
+	}
+	tool->part.name = part_name;
+	tool->part.stop = stop;
+	tool->part.close = close_part;
+	server_add_part(server, &tool->part);
+	return tool->jobs;
+}
+
+static void fail_call(struct rpc_call *call, int error)
+{
+	char text[200];
+
+	child_error_text(error, text, sizeof(text));
+	rpc_call_error(call, RPC_HANDLER_ERROR, text, NULL);
+}
+
+/* ---- start ---- */
+
+/* A string that can be an argument; NULL with '*ret_bad' set if it has U+0000 in it. */
+static const char *plain(const json_t *value, bool *ret_bad)
+{
+	const char *text = json_string_value(value);
+
+	if (text && strlen(text) != json_string_length(value)) {
+		*ret_bad = true;
+		return NULL;
+	}
+	return text;
+}
+
+/* The server's environment with the order's changes: 0, -ENOMEM, -EINVAL with 'ret_why'. */
+static int make_env(const json_t *changes, const struct job_order *order, struct child_env *env,
+	const char **ret_why)
+{
+	const char *name;
+	json_t *value;
+	int r = child_env_copy(env, environ);
+
+	json_object_foreach ((json_t *)changes, name, value) {
+		bool bad = false;
+		const char *text = plain(value, &bad);
+
+		if (r < 0)
+			return r;
+		*ret_why = bad ? "ValueError('embedded null byte')"
+			       : "ValueError('illegal environment variable name')";
+		r = bad ? -EINVAL : child_env_set(env, name, text);
+	}
+	if (r == 0 && order->user)
+		r = child_env_set(env, "HOME", order->user->home);
+	return r;
+}
+
+static void start_job(struct rpc_call *call, struct job_order *order, const json_t *changes)
+{
+	struct child_env env = CHILD_ENV_INIT;
+	struct jobs *jobs = get_jobs(call);
+	const char *why = NULL;
+	pid_t pid = 0;
+	int r = jobs ? 0 : -ENOMEM;
+
+	if (r == 0 && (json_object_size(changes) > 0 || order->user)) {
+		r = make_env(changes, order, &env, &why);
+		order->env = env.vars;
+		if (r == -EINVAL) {
+			child_env_release(&env);
+			rpc_call_error(call, RPC_HANDLER_ERROR, why, NULL);
+			return;
+		}
+	}
+	if (r == 0)
+		r = jobs_start(jobs, order, &pid);
+	child_env_release(&env);
+	if (r < 0)
+		fail_call(call, r);
+	else
+		rpc_call_result(call, json_pack("{s:I}", "pid", (json_int_t)pid));
+}
+
+/* Finds out whom the job shall run as, and starts it. */
+static void choose_user(
+	struct rpc_call *call, struct job_order *order, struct user *user, const json_t *changes)
+{
+	enum child_user kind = child_user_find(order->user_name, user);
+	char text[400];
+
+	if (kind == CHILD_USER_REFUSED) {
+		snprintf(text, sizeof(text),
+			"Cannot switch to user '%.200s': server is not running as root",
+			order->user_name);
+		rpc_call_error(call, RPC_TOOL_FAILURE, text, NULL);
+		return;
+	}
+	if (kind == CHILD_USER_SAME)
+		order->user_name = NULL;
+	if (kind == CHILD_USER_OTHER)
+		order->user = user;
+	start_job(call, order, changes);
+}
+
+static bool read_order(const json_t *params, struct job_order *order)
+{
+	const json_t *input = json_object_get(params, "input");
+	bool bad = false;
+
+	memset(order, 0, sizeof(*order));
+	order->command = plain(json_object_get(params, "command"), &bad);
+	order->cwd = plain(json_object_get(params, "cwd"), &bad);
+	order->user_name = plain(json_object_get(params, "user"), &bad);
+	order->request_id = plain(json_object_get(params, "request_id"), &bad);
+	order->input = json_string_value(input);
+	order->input_len = json_string_length(input);
+	order->stdin_open = json_is_true(json_object_get(params, "stdin_open"));
+	return !bad;
+}
+
+void exec_remote_start(struct rpc_call *call)
+{
+	static const struct param table[] = {
+		{"command", PARAM_STRING, false},
+		{"input", PARAM_STRING, true},
+		{"stdin_open", PARAM_BOOLEAN, true},
+		{"env", PARAM_STRING_MAP, true},
+		{"cwd", PARAM_STRING, true},
+		{"user", PARAM_STRING, true},
+		{"request_id", PARAM_STRING, true},
+		{NULL, 0, false},
+	};
+	const json_t *params = call->req.params;
+	struct job_order order;
+	struct user user;
+
+	if (!params_accept(call, table, true))
+		return;
+	if (!read_order(params, &order)) {
+		rpc_call_error(call, RPC_HANDLER_ERROR, "ValueError('embedded null byte')", NULL);
+		return;
+	}
+	choose_user(call, &order, &user, json_object_get(params, "env"));
+}
+
+/* ---- the others ---- */
+
+static json_t *report_json(const struct job_report *report, bool is_poll)
+{
+	static const char *const states[] = {
+		[JOB_RUNNING] = "running",
+		[JOB_COMPLETED] = "completed",
+		[JOB_KILLED] = "killed",
+	};
+	json_t *doc = json_pack("{s:I, s:s%, s:s%}", "seq", (json_int_t)report->seq, "stdout",
+		report->text[0], report->len[0], "stderr", report->text[1], report->len[1]);
+
+	if (!doc || !is_poll)
+		return doc;
+	json_object_set_new(doc, "state", json_string(states[report->state]));
+	json_object_set_new(doc, "exit_code",
+		report->state == JOB_COMPLETED ? json_integer(report->code) : json_null());
+	if (json_object_size(doc) == 5)
+		return doc;
+	json_decref(doc);
+	return NULL;
+}
+
+static void answer(struct job_waiter *waiter, const struct job_report *report, int error)
+{
+	struct wait *wait = (struct wait *)waiter;
+
+	if (report)
+		rpc_call_result(wait->call, report_json(report, wait->is_poll));
+	else
+		fail_call(wait->call, error ? error : ECANCELED);
+	free(wait);
+}
+
+static bool is_wanted(const struct job_waiter *waiter)
+{
+	return !((const struct wait *)waiter)->call->abandoned;
+}
+
+static const struct param job_table[] = {
+	{"pid", PARAM_INTEGER, false},
+	{"ack_seq", PARAM_INTEGER, true},
+	{"request_id", PARAM_STRING, true},
+	{NULL, 0, false},
+};
+
+/* What every method about a job begins with. NULL: the call has been answered. */
+static struct job *begin(struct rpc_call *call, const struct param *table, int64_t *ret_ack)
+{
+	const json_t *ack = json_object_get(call->req.params, "ack_seq");
+	struct jobs *jobs;
+	struct job *job;
+	json_int_t pid;
+	char text[80];
+
+	if (!params_accept(call, table, true))
+		return NULL;
+	jobs = get_jobs(call);
+	if (!jobs) {
+		fail_call(call, ENOMEM);
+		return NULL;
+	}
+	pid = json_integer_value(json_object_get(call->req.params, "pid"));
+	*ret_ack = json_is_integer(ack) ? json_integer_value(ack) : JOB_ACK_ALL;
+	job = jobs_find(jobs, pid);
+	if (job)
+		return job;
+	snprintf(text, sizeof(text), "No job found with pid %lld", (long long)pid);
+	rpc_call_error(call, RPC_TOOL_FAILURE, text, NULL);
+	return NULL;
+}
+
+/* Hands the call over to one of job_poll, job_kill and job_tell. */
+static void ask(struct rpc_call *call, struct job *job, int64_t ack,
+	void (*how)(struct job *job, int64_t ack, struct job_waiter *waiter))
+{
+	struct wait *wait = calloc(1, sizeof(*wait));
+
+	if (!wait) {
+		fail_call(call, ENOMEM);
+		return;
+	}
+	wait->waiter.answer = answer;
+	wait->waiter.is_wanted = is_wanted;
+	wait->call = call;
+	wait->is_poll = how == job_poll;
+	how(job, ack, &wait->waiter);
+}
+
+void exec_remote_poll(struct rpc_call *call)
+{
+	int64_t ack;
+	struct job *job = begin(call, job_table, &ack);
+
+	if (job)
+		ask(call, job, ack, job_poll);
+}
+
+void exec_remote_kill(struct rpc_call *call)
+{
+	int64_t ack;
+	struct job *job = begin(call, job_table, &ack);
+
+	if (job)
+		ask(call, job, ack, job_kill);
+}
+
+/* Is there a stdin to speak of? Otherwise answers the call. */
+static bool has_input(struct rpc_call *call, const struct job *job)
+{
+	if (job_input_state(job) != JOB_INPUT_NONE)
+		return true;
+	rpc_call_error(call, RPC_TOOL_FAILURE,
+		"stdin is not available (process started without stdin_open=True)", NULL);
+	return false;
+}
+
+void exec_remote_write_stdin(struct rpc_call *call)
+{
+	static const struct param table[] = {
+		{"pid", PARAM_INTEGER, false},
+		{"data", PARAM_STRING, false},
+		{"ack_seq", PARAM_INTEGER, true},
+		{"request_id", PARAM_STRING, true},
+		{NULL, 0, false},
+	};
+	int64_t ack;
+	struct job *job = begin(call, table, &ack);
+	const json_t *data;
+	int r;
+
+	if (!job || !has_input(call, job))
+		return;
+	if (job_input_state(job) == JOB_INPUT_CLOSED) {
+		rpc_call_error(call, RPC_TOOL_FAILURE, "stdin is already closed", NULL);
+		return;
+	}
+	data = json_object_get(call->req.params, "data");
+	r = job_write(job, json_string_value(data), json_string_length(data));
+	if (r == -EMSGSIZE)
+		rpc_call_error(call, RPC_TOOL_FAILURE,
+			"Cannot write to stdin: the process has not read the 64 MiB written before",
+			NULL);
+	else if (r < 0)
+		fail_call(call, r);
+	else
+		ask(call, job, ack, job_tell);
+}
+
+void exec_remote_close_stdin(struct rpc_call *call)
+{
+	int64_t ack;
+	struct job *job = begin(call, job_table, &ack);
+
+	if (!job || !has_input(call, job))
+		return;
+	job_close_input(job);
+	ask(call, job, ack, job_tell);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading a job's pipe. */
+#include "payloads/sandbox-tools/exec_remote/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "payloads/lib/io.h"
+
+#define LAST_MAX ((size_t)8 << 20) /* no pipe holds more */
+
+struct stream_sink {
+	struct loop_watch watch; /* first, so that a watch is its sink */
+	struct loop *loop;
+	struct stream_sinks *sinks;
+	struct stream_sink *next, **link;
+};
+
+/* ---- sinks ---- */
+
+static void close_sink(struct stream_sink *sink)
+{
+	struct stream_sinks *sinks = sink->sinks;
+
+	loop_unwatch(sink->loop, &sink->watch);
+	io_close(&sink->watch.fd);
+	*sink->link = sink->next;
+	if (sink->next)
+		sink->next->link = sink->link;
+	else
+		sinks->last = sink->link;
+	sinks->count--;
+	free(sink);
+}
+
+static void swallow(struct loop_watch *watch, uint32_t events)
+{
+	char bytes[16384];
+	ssize_t n = io_read(watch->fd, bytes, sizeof(bytes));
+
+	(void)events;
+	if (n == 0 || (n < 0 && n != -EAGAIN))
+		close_sink((struct stream_sink *)watch);
+}
+
+static void open_sink(struct loop *loop, struct stream_sinks *sinks, int fd)
+{
+	struct stream_sink *sink = calloc(1, sizeof(*sink));
+
+	if (!sink) {
+		close(fd);
+		return;
+	}
+	if (!sinks->last)
+		sinks->last = &sinks->first;
+	sink->loop = loop;
+	sink->sinks = sinks;
+	sink->watch.fd = fd;
+	sink->watch.ready = swallow;
+	sink->link = sinks->last;
+	*sinks->last = sink;
+	sinks->last = &sink->next;
+	sinks->count++;
+	if (loop_watch(loop, &sink->watch, EPOLLIN) < 0)
+		close_sink(sink);
+	else if (sinks->count > STREAM_SINKS_MAX)
+		close_sink(sinks->first);
+}
+
+void stream_sinks_close(struct stream_sinks *sinks)
+{
+	while (sinks->first)
+		close_sink(sinks->first);
+}
+
+/* ---- streams ---- */
+
+static void pause_reading(struct stream *stream)
+{
+	/* a watch for nothing would still report a writer that has gone, again and again */
+	if (!stream->paused)
+		loop_unwatch(stream->loop, &stream->watch);
+	stream->paused = true;
+}
+
+static void resume_reading(struct stream *stream)
+{
+	if (!stream->paused || stream->ended || stream->queue.len >= STREAM_MAX)
+		return;
+	if (loop_watch(stream->loop, &stream->watch, EPOLLIN) == 0)
+		stream->paused = false;
+}
+
+/* Reads once: bytes, 0 at the end, -errno. */
+static ssize_t read_some(struct stream *stream)
+{
+	size_t room;
+	char *data = queue_room(&stream->queue, &room);
+	ssize_t n;
+
+	if (!data)
+		return -ENOMEM;
+	n = io_read(stream->watch.fd, data, room);
+	if (n > 0)
+		queue_added(&stream->queue, (size_t)n);
+	return n;
+}
+
+static void end(struct stream *stream)
+{
+	pause_reading(stream);
+	io_close(&stream->watch.fd);
+	stream->ended = true;
+}
+
+static void on_ready(struct loop_watch *watch, uint32_t events)
+{
+	struct stream *stream = (struct stream *)watch;
+	ssize_t n = read_some(stream);
+
+	(void)events;
+	if (n == -EAGAIN)
+		return;
+	if (n == -ENOMEM || (n > 0 && stream->queue.len >= STREAM_MAX))
+		pause_reading(stream);
+	else if (n <= 0)
+		end(stream);
+	stream->changed(stream);
+}
+
+int stream_open(struct stream *stream, struct loop *loop, int fd)
+{
+	int r;
+
+	stream->loop = loop;
+	stream->watch.fd = fd;
+	stream->watch.ready = on_ready;
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	r = loop_watch(loop, &stream->watch, EPOLLIN);
+	if (r < 0) {
+		stream->ended = stream->paused = true;
+		io_close(&stream->watch.fd);
+	}
+	return r;
+}
+
+int stream_take(struct stream *stream, size_t max, struct buf *out)
+{
+	const char *data;
+	size_t n;
+	int r = 0;
+
+	/* block by block, so that the memory of one is there for the next */
+	for (size_t taken = 0; taken < max && (data = queue_front(&stream->queue, &n));
+		taken += n) {
+		n = n < max - taken ? n : max - taken;
+		r = utf8_decode(&stream->utf8, data, n, false, out);
+		if (r < 0 && taken == 0)
+			return r;
+		if (r < 0)
+			break;
+		queue_drop(&stream->queue, n);
+	}
+	if (stream->ended && stream->queue.len == 0)
+		utf8_decode(&stream->utf8, "", 0, true, out);
+	resume_reading(stream);
+	return 0;
+}
+
+size_t stream_cut(struct stream *stream, size_t max)
+{
+	size_t n = stream->queue.len > max ? stream->queue.len - max : 0;
+	size_t len;
+	const char *data;
+
+	if (n == 0)
+		return 0;
+	queue_drop(&stream->queue, n);
+	stream->utf8.len = 0;
+	/* not with the rest of a character */
+	for (int i = 0; i < 3 && (data = queue_front(&stream->queue, &len)) &&
+			((unsigned char)*data & 0xc0) == 0x80;
+		i++, n++)
+		queue_drop(&stream->queue, 1);
+	return n;
+}
+
+void stream_give_up(struct stream *stream, struct stream_sinks *sinks)
+{
+	size_t before = stream->queue.len;
+	ssize_t n = 1;
+
+	if (stream->ended)
+		return;
+	while (n > 0 && stream->queue.len - before < LAST_MAX)
+		n = read_some(stream);
+	pause_reading(stream);
+	if (n != 0 && sinks) {
+		open_sink(stream->loop, sinks, stream->watch.fd);
+		stream->watch.fd = -1;
+	}
+	io_close(&stream->watch.fd);
+	stream->ended = true;
+}
+
+void stream_close(struct stream *stream)
+{
+	if (!stream->loop)
+		return;
+	if (!stream->ended)
+		end(stream);
+	queue_release(&stream->queue);
+}

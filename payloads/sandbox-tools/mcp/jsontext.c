@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: MIT */
+/* A strict JSON scanner, and a copier that trusts what was scanned. */
+#include "payloads/sandbox-tools/mcp/jsontext.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+struct scan {
+	const char *p, *end;
+};
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static void skip_blanks(struct scan *s)
+{
+	while (s->p < s->end && is_blank(*s->p))
+		s->p++;
+}
+
+/* The value of a hex digit, -1 for anything else. */
+static int hex_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= ' ';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Four hex digits, -1 for anything else. */
+static int32_t hex4(const char *p, const char *end)
+{
+	int32_t value = 0;
+
+	if (end - p < 4)
+		return -1;
+	for (int i = 0; i < 4; i++) {
+		int digit = hex_value(p[i]);
+
+		if (digit < 0)
+			return -1;
+		value = value * 16 + digit;
+	}
+	return value;
+}
+
+/* ---- checking ---- */
+
+static bool check_string(struct scan *s)
+{
+	for (s->p++; s->p < s->end; s->p++) {
+		if (*s->p == '"') {
+			s->p++;
+			return true;
+		}
+		if ((unsigned char)*s->p < ' ')
+			return false;
+		if (*s->p != '\\')
+			continue;
+		if (++s->p == s->end || !memchr("\"\\/bfnrtu", *s->p, 9))
+			return false;
+		if (*s->p == 'u') {
+			if (hex4(s->p + 1, s->end) < 0)
+				return false;
+			s->p += 4;
+		}
+	}
+	return false;
+}
+
+static size_t skip_digits(struct scan *s)
+{
+	const char *start = s->p;
+
+	while (s->p < s->end && *s->p >= '0' && *s->p <= '9')
+		s->p++;
+	return (size_t)(s->p - start);
+}
+
+static bool check_word(struct scan *s, const char *word)
+{
+	size_t len = strlen(word);
+
+	if ((size_t)(s->end - s->p) < len || memcmp(s->p, word, len) != 0)
+		return false;
+	s->p += len;
+	return true;
+}
+
+static bool check_number(struct scan *s, enum jsontext_kind *kind)
+{
+	const char *start;
+
+	*kind = JSONTEXT_INTEGER;
+	if (*s->p == '-')
+		s->p++;
+	if (s->p < s->end && *s->p == 'I') {
+		*kind = JSONTEXT_REAL;
+		return check_word(s, "Infinity");
+	}
+	start = s->p;
+	if (skip_digits(s) == 0 || (*start == '0' && s->p - start > 1))
+		return false;
+	if (s->p < s->end && *s->p == '.') {
+		*kind = JSONTEXT_REAL;
+		s->p++;
+		if (skip_digits(s) == 0)
+			return false;
+	}
+	if (s->p < s->end && (*s->p == 'e' || *s->p == 'E')) {
+		*kind = JSONTEXT_REAL;
+		s->p++;
+		if (s->p < s->end && (*s->p == '+' || *s->p == '-'))
+			s->p++;
+		return skip_digits(s) > 0;
+	}
+	return true;
+}
+
+/* A value that contains no other. */
+static bool check_scalar(struct scan *s, enum jsontext_kind *kind)
+{
+	switch (*s->p) {
+	case '"':
+		*kind = JSONTEXT_STRING;
+		return check_string(s);
+	case 't':
+		*kind = JSONTEXT_BOOLEAN;
+		return check_word(s, "true");
+	case 'f':
+		*kind = JSONTEXT_BOOLEAN;
+		return check_word(s, "false");
+	case 'n':
+		*kind = JSONTEXT_NULL;
+		return check_word(s, "null");
+	case 'N':
+		*kind = JSONTEXT_REAL;
+		return check_word(s, "NaN");
+	default:
+		return check_number(s, kind);
+	}
+}
+
+/* Past `"name":` and the blanks around it. */
+static bool check_key(struct scan *s)
+{
+	if (s->p == s->end || *s->p != '"' || !check_string(s))
+		return false;
+	skip_blanks(s);
+	if (s->p == s->end || *s->p++ != ':')
+		return false;
+	skip_blanks(s);
+	return true;
+}
+
+struct nesting {
+	size_t depth;
+	char closer[JSONTEXT_DEPTH_MAX];
+};
+
+/* An opening bracket at s->p: true when it is empty and thereby a whole value. */
+static bool open_bracket(struct scan *s, struct nesting *nesting, bool *ok)
+{
+	char closer = *s->p == '{' ? '}' : ']';
+
+	s->p++;
+	skip_blanks(s);
+	if (s->p < s->end && *s->p == closer) {
+		s->p++;
+		return true;
+	}
+	*ok = nesting->depth < JSONTEXT_DEPTH_MAX;
+	if (*ok)
+		nesting->closer[nesting->depth++] = closer;
+	if (*ok && closer == '}')
+		*ok = check_key(s);
+	return false;
+}
+
+/* After a value: past the brackets it ends and the comma; true when the outermost has ended. */
+static bool close_brackets(struct scan *s, struct nesting *nesting, bool *ok)
+{
+	while (nesting->depth > 0) {
+		char closer = nesting->closer[nesting->depth - 1];
+
+		skip_blanks(s);
+		*ok = s->p < s->end && (*s->p == ',' || *s->p == closer);
+		if (!*ok)
+			return false;
+		if (*s->p++ == closer) {
+			nesting->depth--;
+			continue;
+		}
+		skip_blanks(s);
+		if (closer == '}')
+			*ok = check_key(s);
+		return false;
+	}
+	return true;
+}
+
+static bool check_value(struct scan *s, enum jsontext_kind *kind)
+{
+	struct nesting nesting = {.depth = 0};
+	enum jsontext_kind inner;
+	bool ok = true;
+
+	if (s->p < s->end && (*s->p == '{' || *s->p == '['))
+		*kind = *s->p == '{' ? JSONTEXT_OBJECT : JSONTEXT_ARRAY;
+	else
+		return s->p < s->end && check_scalar(s, kind);
+	while (ok && s->p < s->end) {
+		bool whole;
+
+		if (*s->p == '{' || *s->p == '[')
+			whole = open_bracket(s, &nesting, &ok);
+		else
+			whole = ok = check_scalar(s, &inner);
+		if (ok && whole && close_brackets(s, &nesting, &ok))
+			return true;
+	}
+	return false;
+}
+
+bool jsontext_read(const char *text, size_t len, struct jsontext *ret)
+{
+	struct scan s = {text, text + len};
+
+	*ret = (struct jsontext){NULL, 0, JSONTEXT_ABSENT};
+	skip_blanks(&s);
+	ret->at = s.p;
+	if (!check_value(&s, &ret->kind))
+		return false;
+	ret->len = (size_t)(s.p - ret->at);
+	skip_blanks(&s);
+	return s.p == s.end;
+}
+
+/* ---- looking into what was checked ---- */
+
+static void skip_string(struct scan *s)
+{
+	for (s->p++; *s->p != '"'; s->p++)
+		if (*s->p == '\\')
+			s->p++;
+	s->p++;
+}
+
+static enum jsontext_kind scalar_kind(const char *p, size_t len)
+{
+	if (*p == 'n')
+		return JSONTEXT_NULL;
+	if (*p == 't' || *p == 'f')
+		return JSONTEXT_BOOLEAN;
+	for (size_t i = 0; i < len; i++)
+		if (memchr(".eENI", p[i], 5))
+			return JSONTEXT_REAL;
+	return JSONTEXT_INTEGER;
+}
+
+/* Past one checked value, which is stored. */
+static void take_value(struct scan *s, struct jsontext *ret)
+{
+	size_t depth = 0;
+
+	ret->at = s->p;
+	ret->kind = *s->p == '{'   ? JSONTEXT_OBJECT
+		    : *s->p == '[' ? JSONTEXT_ARRAY
+				   : JSONTEXT_STRING;
+	if (!memchr("{[\"", *s->p, 3)) {
+		while (s->p < s->end && !memchr(",]}: \t\r\n", *s->p, 8))
+			s->p++;
+		ret->kind = scalar_kind(ret->at, (size_t)(s->p - ret->at));
+	} else {
+		do {
+			if (*s->p == '"') {
+				skip_string(s);
+				continue;
+			}
+			depth += *s->p == '{' || *s->p == '[';
+			depth -= *s->p == '}' || *s->p == ']';
+			s->p++;
+		} while (depth > 0);
+	}
+	ret->len = (size_t)(s->p - ret->at);
+}
+
+bool jsontext_next(const struct jsontext *object, const char **cursor, struct jsontext *key,
+	struct jsontext *value)
+{
+	struct scan s = {*cursor ? *cursor : object->at + 1, object->at + object->len};
+
+	skip_blanks(&s);
+	if (*s.p == ',')
+		s.p++;
+	skip_blanks(&s);
+	if (*s.p == '}')
+		return false;
+	take_value(&s, key);
+	skip_blanks(&s);
+	s.p++;
+	skip_blanks(&s);
+	take_value(&s, value);
+	*cursor = s.p;
+	return true;
+}
+
+struct jsontext jsontext_get(const struct jsontext *object, const char *name)
+{
+	struct jsontext key, value, found = {NULL, 0, JSONTEXT_ABSENT};
+	const char *cursor = NULL;
+
+	if (object->kind != JSONTEXT_OBJECT)
+		return found;
+	while (jsontext_next(object, &cursor, &key, &value))
+		if (jsontext_is(&key, name))
+			found = value;
+	return found;
+}
+
+/* ---- characters of a checked string ---- */
+
+/* The character at 'p' as UTF-8, U+FFFD for what is none; its length in *used. */
+static uint32_t decode_utf8(const unsigned char *p, const unsigned char *end, size_t *used)
+{
+	static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
+	size_t len = *p >= 0xf0 ? 4 : *p >= 0xe0 ? 3 : 2;
+	uint32_t c = *p & (0xffu >> (len + 1));
+
+	*used = 1;
+	if (*p < 0x80)
+		return *p;
+	if (*p < 0xc2 || *p > 0xf4 || (size_t)(end - p) < len)
+		return 0xfffd;
+	for (size_t i = 1; i < len; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0xfffd;
+		c = c << 6 | (p[i] & 0x3f);
+	}
+	if (c < lowest[len] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		return 0xfffd;
+	*used = len;
+	return c;
+}
+
+/* The character of a \u escape ('p' is after the u): takes the other half of a pair with it. */
+static uint32_t decode_escape(const char *p, const char *end, size_t *used)
+{
+	uint32_t c = (uint32_t)hex4(p, end), low;
+
+	*used = 4;
+	if (c < 0xd800 || c > 0xdfff)
+		return c;
+	if (c > 0xdbff || end - p < 10 || p[4] != '\\' || p[5] != 'u')
+		return 0xfffd;
+	low = (uint32_t)hex4(p + 6, end);
+	if (low < 0xdc00 || low > 0xdfff)
+		return 0xfffd;
+	*used = 10;
+	return 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+}
+
+/* The next character inside the quotes. */
+static uint32_t next_char(struct scan *s)
+{
+	static const char names[] = "bfnrt", meant[] = "\b\f\n\r\t";
+	const char *name;
+	size_t used;
+	uint32_t c;
+
+	if (*s->p != '\\') {
+		c = decode_utf8((const unsigned char *)s->p, (const unsigned char *)s->end, &used);
+		s->p += used;
+		return c;
+	}
+	s->p++;
+	if (*s->p == 'u') {
+		c = decode_escape(s->p + 1, s->end, &used);
+		s->p += used + 1;
+		return c;
+	}
+	name = memchr(names, *s->p, sizeof(names) - 1);
+	c = name ? (unsigned char)meant[name - names] : (unsigned char)*s->p;
+	s->p++;
+	return c;
+}
+
+bool jsontext_is(const struct jsontext *value, const char *content)
+{
+	struct scan s;
+
+	if (value->kind != JSONTEXT_STRING)
+		return false;
+	s = (struct scan){value->at + 1, value->at + value->len - 1};
+	while (s.p < s.end && *content)
+		if (next_char(&s) != (unsigned char)*content++)
+			return false;
+	return s.p == s.end && !*content;
+}
+
+/* ---- copying ---- */
+
+static int add_char(struct buf *out, uint32_t c)
+{
+	char text[16];
+	int len;
+
+	if (c >= '\b' && c <= '\r' && c != '\v') {
+		static const char names[] = "btn?fr";
+
+		len = snprintf(text, sizeof(text), "\\%c", names[c - '\b']);
+	} else if (c == '"' || c == '\\') {
+		len = snprintf(text, sizeof(text), "\\%c", (int)c);
+	} else if (c < ' ' || (c > '~' && c < 0x10000)) {
+		len = snprintf(text, sizeof(text), "\\u%04x", (unsigned)c);
+	} else if (c < 0x80) {
+		len = 1;
+		text[0] = (char)c;
+	} else {
+		c -= 0x10000;
+		len = snprintf(text, sizeof(text), "\\u%04x\\u%04x", (unsigned)(0xd800 + (c >> 10)),
+			(unsigned)(0xdc00 + (c & 0x3ff)));
+	}
+	return buf_add(out, text, (size_t)len);
+}
+
+/* Characters that are copied as they are come in long runs. */
+static size_t plain_run(const struct scan *s)
+{
+	const char *p = s->p;
+
+	while (p < s->end && (unsigned char)*p >= ' ' && (unsigned char)*p < 0x7f && *p != '\\')
+		p++;
+	return (size_t)(p - s->p);
+}
+
+/* Decoded and written anew, so that two spellings of one string become the same. */
+static int copy_string(struct scan *s, struct buf *out)
+{
+	const char *start = s->p;
+	struct scan inner;
+	int r = buf_add(out, "\"", 1);
+
+	skip_string(s);
+	inner = (struct scan){start + 1, s->p - 1};
+	while (r == 0 && inner.p < inner.end) {
+		size_t run = plain_run(&inner);
+
+		r = buf_add(out, inner.p, run);
+		inner.p += run;
+		if (r == 0 && inner.p < inner.end)
+			r = add_char(out, next_char(&inner));
+	}
+	return r < 0 ? r : buf_add(out, "\"", 1);
+}
+
+int jsontext_copy(const struct jsontext *value, struct buf *out)
+{
+	struct scan s = {value->at, value->at + value->len};
+	int r = 0;
+
+	while (r == 0 && s.p < s.end) {
+		const char *start = s.p;
+
+		if (*s.p == '"') {
+			r = copy_string(&s, out);
+			continue;
+		}
+		while (s.p < s.end && *s.p != '"' && !is_blank(*s.p) && *s.p != 'N' && *s.p != 'I')
+			s.p++;
+		/* NaN, Infinity and its sign */
+		if (s.p < s.end && *s.p == 'I' && s.p > start && s.p[-1] == '-')
+			r = buf_add(out, start, (size_t)(s.p - start - 1));
+		else
+			r = buf_add(out, start, (size_t)(s.p - start));
+		if (r == 0 && s.p < s.end && (*s.p == 'N' || *s.p == 'I')) {
+			s.p += *s.p == 'N' ? strlen("NaN") : strlen("Infinity");
+			r = buf_add_str(out, "null");
+		}
+		skip_blanks(&s);
+	}
+	return r;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* From mcp_* calls to sessions: unpacks and checks parameters, keeps the tool's part in the server.
+ */
+#include "payloads/sandbox-tools/methods.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "payloads/sandbox-tools/mcp/controller.h"
+#include "payloads/sandbox-tools/mcp/launch.h"
+#include "payloads/sandbox-tools/mcp/session.h"
+#include "payloads/sandbox-tools/rpc/params.h"
+#include "payloads/sandbox-tools/server/server.h"
+
+/* ---- the tool's part in the server ---- */
+
+struct mcp_part {
+	struct server_part part; /* first */
+	struct mcp *mcp;
+};
+
+static void stop_part(struct server_part *part)
+{
+	mcp_stop(((struct mcp_part *)part)->mcp);
+}
+
+static void close_part(struct server_part *part)
+{
+	mcp_close(((struct mcp_part *)part)->mcp);
+	free(part);
+}
+
+static struct mcp *new_part(struct server *server)
+{
+	struct mcp_part *part = calloc(1, sizeof(*part));
+
+	if (!part)
+		return NULL;
+	part->mcp = mcp_open(&server->loop, server->children);
+	if (!part->mcp) {
+		free(part);
+		return NULL;
+	}
+	part->part = (struct server_part){"mcp", stop_part, close_part, NULL};
+	server_add_part(server, &part->part);
+	return part->mcp;
+}
+
+/* The controller; NULL, and the call is answered, when there is no memory for it. */
+static struct mcp *mcp_of(struct rpc_call *call)
+{
+	struct server *server = call->host;
+	struct server_part *part = server_find_part(server, "mcp");
+	struct mcp *mcp = part ? ((struct mcp_part *)part)->mcp : new_part(server);
+
+	if (!mcp)
+		rpc_call_error(call, RPC_HANDLER_ERROR, "MemoryError()", NULL);
+	return mcp;
+}
+
+/* ---- parameters ---- */
+
+/* Appends one message on a line of its own. */
+static int complain(struct buf *errors, const char *text)
+{
+	int r = errors->len > 0 ? buf_add_str(errors, "\n") : 0;
+
+	return r < 0 ? r : buf_add_str(errors, text);
+}
+
+/* The object 'name' of the params, its members checked against a table. 'type' is its name for
+   messages. */
+static int check_object(const json_t *params, const char *name, const char *type,
+	const struct param *table, struct buf *errors)
+{
+	const json_t *object = json_object_get(params, name);
+	char text[160];
+
+	if (json_is_object(object)) {
+		snprintf(text, sizeof(text), "%s.", name);
+		return params_check(object, table, false, text, errors);
+	}
+	if (!object)
+		snprintf(text, sizeof(text), "'%s' Field required", name);
+	else
+		snprintf(text, sizeof(text),
+			"'%s' Input should be a valid dictionary or instance of %s", name, type);
+	return complain(errors, text);
+}
+
+/* What the tables cannot say about a message. */
+static int check_message(const json_t *params, const char *name, bool with_id, struct buf *errors)
+{
+	const json_t *message = json_object_get(params, name);
+	const json_t *version = json_object_get(message, "jsonrpc");
+	const json_t *id = json_object_get(message, "id");
+	char text[200];
+	int r = 0;
+
+	if (json_is_string(version) && strcmp(json_string_value(version), "2.0") != 0) {
+		snprintf(text, sizeof(text), "'%s.jsonrpc' Input should be '2.0'", name);
+		r = complain(errors, text);
+	}
+	if (r == 0 && with_id && json_is_object(message) && !json_is_integer(id) &&
+		!json_is_string(id)) {
+		if (id)
+			snprintf(text, sizeof(text),
+				"'%s.id.int' Input should be a valid integer\n"
+				"'%s.id.str' Input should be a valid string",
+				name, name);
+		else
+			snprintf(text, sizeof(text), "'%s.id' Field required", name);
+		r = complain(errors, text);
+	}
+	return r;
+}
+
+static const struct param session_params[] = {
+	{"session_id", PARAM_INTEGER, false},
+	{NULL, 0, false},
+};
+
+static const struct param message_params[] = {
+	{"jsonrpc", PARAM_STRING, false},
+	{"method", PARAM_STRING, false},
+	{"params", PARAM_OBJECT, true},
+	{NULL, 0, false},
+};
+
+/* Finds the session of a checked call; NULL, and the call is answered, when there is none. */
+static struct mcp_session *session_of(struct rpc_call *call, struct mcp *mcp)
+{
+	json_int_t id = json_integer_value(json_object_get(call->req.params, "session_id"));
+	struct mcp_session *session = mcp_find(mcp, id);
+	char text[64];
+
+	if (!session) {
+		snprintf(text, sizeof(text), "KeyError(%lld)", (long long)id);
+		rpc_call_error(call, RPC_HANDLER_ERROR, text, NULL);
+	}
+	return session;
+}
+
+/* ---- methods ---- */
+
+void mcp_launch_server(struct rpc_call *call)
+{
+	static const struct param table[] = {
+		{"command", PARAM_STRING, false},
+		{"args", PARAM_STRINGS, true},
+		{"env", PARAM_STRING_MAP, true},
+		{"cwd", PARAM_STRING, true},
+		{"encoding", PARAM_STRING, true},
+		{"encoding_error_handler", PARAM_STRING, true},
+		{NULL, 0, false},
+	};
+	const json_t *params = json_object_get(call->req.params, "server_params");
+	const json_t *handler = json_object_get(params, "encoding_error_handler");
+	struct buf errors = BUF_INIT(PARAMS_ERRORS_MAX);
+	enum encoding_errors ignored;
+	struct mcp_launch launch;
+	struct fail fail = FAIL_INIT;
+	struct mcp *mcp;
+	int64_t id;
+	int r = check_object(
+		call->req.params, "server_params", "StdioServerParameters", table, &errors);
+
+	if (r == 0 && json_is_string(handler) &&
+		!encoding_find_errors(json_string_value(handler), &ignored))
+		r = complain(&errors,
+			"'server_params.encoding_error_handler' Input should be 'strict', "
+			"'ignore' or 'replace'");
+	if (!params_settle(call, &errors, r) || !(mcp = mcp_of(call)))
+		return;
+	if (mcp_launch_read(&launch, params, &fail) < 0) {
+		mcp_skip_id(mcp);
+		rpc_call_error(call, RPC_HANDLER_ERROR, fail.text, NULL);
+	} else if ((r = mcp_launch(mcp, &launch, &id)) < 0) {
+		char text[160];
+
+		child_error_text(-r, text, sizeof(text));
+		rpc_call_error(call, RPC_HANDLER_ERROR, text, NULL);
+	} else {
+		rpc_call_result(call, json_integer(id));
+	}
+	mcp_launch_release(&launch);
+}
+
+/* The member of params as it was written. */
+static bool find_text(const struct rpc_call *call, const char *name, struct jsontext *ret)
+{
+	struct jsontext whole, params;
+
+	if (!jsontext_read(call->req.text, call->req.len, &whole))
+		return false;
+	params = jsontext_get(&whole, "params");
+	*ret = jsontext_get(&params, name);
+	return ret->kind == JSONTEXT_OBJECT;
+}
+
+static void pass_on(struct rpc_call *call, const char *name, const char *type, bool with_id,
+	void (*pass)(struct mcp_session *, struct rpc_call *, const struct jsontext *))
+{
+	struct buf errors = BUF_INIT(PARAMS_ERRORS_MAX);
+	struct mcp_session *session;
+	struct jsontext text;
+	struct mcp *mcp;
+	int r = params_check(call->req.params, session_params, false, "", &errors);
+
+	if (r == 0)
+		r = check_object(call->req.params, name, type, message_params, &errors);
+	if (r == 0)
+		r = check_message(call->req.params, name, with_id, &errors);
+	if (!params_settle(call, &errors, r) || !(mcp = mcp_of(call)) ||
+		!(session = session_of(call, mcp)))
+		return;
+	if (find_text(call, name, &text))
+		pass(session, call, &text);
+	else
+		rpc_call_error(call, RPC_INVALID_PARAMS,
+			"Invalid parameters: the message is nested too deeply", NULL);
+}
+
+void mcp_send_request(struct rpc_call *call)
+{
+	pass_on(call, "request", "JSONRPCRequest", true, mcp_session_request);
+}
+
+void mcp_send_notification(struct rpc_call *call)
+{
+	pass_on(call, "notification", "JSONRPCNotification", false, mcp_session_notify);
+}
+
+void mcp_kill_server(struct rpc_call *call)
+{
+	struct mcp_session *session;
+	struct mcp *mcp;
+
+	if (!params_accept(call, session_params, false) || !(mcp = mcp_of(call)) ||
+		!(session = session_of(call, mcp)))
+		return;
+	mcp_kill(mcp, session, call);
+}

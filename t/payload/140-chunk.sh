@@ -1,0 +1,140 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Goal: a reply longer than the host's limit comes in pieces, whole, and from a place that nobody
+# can turn against anybody.
+. "$(dirname "$(realpath "$0")")/lib.sh"
+world w tmp var/tmp proc work
+chmod 777 "$R/docs"
+D=/var/tmp/.da7be258e003d428 C=$R/var/tmp/.da7be258e003d428-json-rpc-chunks
+mkdir -p "$R$D"
+cp "$PROGRAM" "$R$D/t"
+chmod 755 "$R$D"
+K=__inspect_json_rpc_response_chunk__
+V=INSPECT_SANDBOX_JSON_RPC_RESPONSE_MAX_BYTES
+# run UID LIMIT: exec with a request on stdin; an empty limit leaves the variable out
+run() { env -i ${2:+"$V=$2"} /usr/sbin/chroot --userspec="$1:$1" --groups= "$R" $D/t exec 2>"$W/err"; }
+view() { printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"view","path":"%s"},"id":%s}' "$1" "${2:-7}"; }
+next() { printf '{"jsonrpc":"2.0","method":"%s","params":{"handle":"%s","offset":%s},"id":%s}' $K "$1" "$2" "${3:-8}"; }
+release() { printf '{"jsonrpc":"2.0","method":"%s","params":{"handle":"%s","release":true},"id":9}' $K "$1"; }
+# collect UID LIMIT: reads the first envelope, fetches the rest, checks each; the reply on stdout
+collect() {
+	cat >"$W/piece"
+	: >"$W/whole"
+	at=0
+	while :; do
+		[ "$(wc -c <"$W/piece")" -le "$2" ] || { echo "longer than $2"; return 1; }
+		h=$(jq -r .$K.handle "$W/piece")
+		[ "$(jq -c "[.jsonrpc,(.$K|.version,.offset,(.next_offset>.offset),(.done==(.next_offset==.total_size)))]" "$W/piece")" = "[\"2.0\",1,$at,true,true]" ] ||
+			{ cat "$W/piece"; return 1; }
+		jq -r .$K.chunk "$W/piece" | base64 -d >>"$W/whole" || return 1
+		at=$(jq .$K.next_offset "$W/piece")
+		[ "$(wc -c <"$W/whole")" = "$at" ] || { echo "not $at bytes"; return 1; }
+		[ "$(jq .$K.done "$W/piece")" = false ] || break
+		next "$h" "$at" | run "$1" "$2" >"$W/piece" || return 1
+	done
+	cat "$W/whole"
+}
+code() { jq -c '[.error.code,.error.message]'; }
+
+seq 1 200 | sed 's/$/ é😀 text/' >"$R/docs/long"
+whole=$(view /docs/long | run 0 10000000)
+[ ! -e "$C" ]; ok $? 'a reply within the limit touches nothing'
+is "$(view /docs/long | run 0 '')" "$whole" 'without the variable the whole comes at once'
+is "$(view /docs/long | run 0 512 | collect 0 512)" "$whole" 'limit 512: the pieces are the reply'
+is "$(view /docs/long | run 0 300 | collect 0 300)" "$whole" '… also at 300, inside of characters'
+is "$(stat -c '%a %u' "$C" "$C/0" | tr '\n' ' ')" '1733 0 700 0 ' 'the root is 01733, the user'"'"'s directory 0700'
+n=$(printf '%s' "$whole" | wc -c)
+is "$(view /docs/long | run 0 $((n + 1)))" "$whole" 'a reply that fits exactly passes'
+like "$(view /docs/long | run 0 $n)" "*$K*" '… one byte less does not'
+like "$(view /docs/long | run 0 $n)" '{"jsonrpc":"2.0","id":7,"'$K'":{"version":1,"handle":"*","offset":0,"next_offset":*,"total_size":'$n',"done":false,"chunk":"*"}}' 'the envelope, to the letter'
+one=$(view /docs/long | run 0 ' 5_1_2 ')
+is "$(printf '%s\n' "$one" | wc -c | awk '{print ($1 > 500 && $1 <= 512)}')" 1 'the limit is read leniently, and used up'
+like "$(head -c 40000 /dev/zero | tr '\0' x >"$R/docs/big"; view /docs/big | run 0 junk)" '*"result"*' 'an unreadable limit is 65536'
+h=$(printf '%s' "$one" | jq -r .$K.handle)
+is "$(stat -c '%a %u %s' "$C/0/$h.jsonrpc")" "600 0 $n" 'the file: 0600, the exact bytes'
+touch -d '30 minutes ago' "$C/0/$h.jsonrpc"
+two=$(view /docs/long '"b"' | run 0 512)
+g=$(printf '%s' "$two" | jq -r .$K.handle)
+[ "$g" != "$h" ]; ok $? 'handles differ'
+is "$(next "$h" 100 | run 0 512 | jq .$K.offset),$(next "$g" 50 | run 0 512 | jq .$K.offset),$(next "$h" 7 '"x"' | run 0 512 | jq -c "[.id,.$K.offset]")" '100,50,["x",7]' 'two replies can be read by turns, at any offset'
+[ "$(($(date +%s) - $(stat -c %Y "$C/0/$h.jsonrpc")))" -lt 60 ]; ok $? 'reading keeps a file alive'
+
+c() { printf '{"jsonrpc":"2.0","method":"%s","params":%s,"id":1}' $K "$1" | run 0 "${2:-512}"; }
+bad='[-32602,"invalid chunk handle"]'
+is "$(c '[1]' | code)" '[-32602,"chunk params must be an object"]' 'params must be an object'
+is "$(printf '{"jsonrpc":"2.0","method":"%s","id":1}' $K | run 0 512 | code)" '[-32602,"chunk params must be an object"]' '… and there'
+for x in '{}' '{"handle":5}' '{"handle":"x"}' '{"handle":"../../../../etc/passwd"}' '{"handle":"0123456789ABCDEF0123456789ABCDEF"}' \
+	'{"handle":"0123456789abcdef0123456789abcde"}' '{"handle":"0123456789abcdef0123456789abcdef0"}' '{"handle":"0123456789abcdef0123456789abcde\u0000"}'; do
+	is "$(c "$x" | code)" "$bad" "handle: $x"
+done
+for x in 'false' '1' 'null' '"true"'; do
+	is "$(c '{"handle":"'"$h"'","release":'"$x"'}' | code)" '[-32602,"release must be true"]' "release: $x"
+done
+for x in '' ',"offset":-1' ',"offset":1.0' ',"offset":"1"' ',"offset":true' ',"offset":null'; do
+	is "$(c '{"handle":"'"$h"'"'"$x"'}' | code)" '[-32602,"invalid chunk offset"]' "offset: $x"
+done
+is "$(next "$h" "$n" | run 0 512 | code)" '[-32602,"chunk offset is beyond the response"]' 'an offset at the end'
+is "$(next "$h" 9223372036854775807 | run 0 512 | code)" '[-32602,"chunk offset is beyond the response"]' '… far beyond it'
+is "$(next 0123456789abcdef0123456789abcdef 0 | run 0 512)" '{"jsonrpc":"2.0","id":8,"error":{"code":-32000,"message":"chunk handle not found"}}' 'an unknown handle'
+is "$(next "$h" 0 | run 0 100 | code)" '[-32602,"sandbox exec output limit is too small for a JSON-RPC chunk envelope"]' 'a limit too small to go on'
+out=$(view /docs/long | run 0 100); is "$?:$out" '1:' '… and to start with: exit 1'
+like "$(cat "$W/err")" 'error: sandbox exec output limit is too small*' '… saying so'
+is "$(release "$h" | run 0 512)" '{"jsonrpc":"2.0","id":9,"result":null}' 'release'
+[ ! -e "$C/0/$h.jsonrpc" ]; ok $? '… deletes the file'
+is "$(release "$h" | run 0 512 | jq -c .result)" null '… and may be repeated'
+is "$(next "$h" 0 | run 0 512 | code)" '[-32000,"chunk handle not found"]' 'then the handle is unknown'
+touch -d '2 hours ago' "$C/0/$g.jsonrpc"; touch -d '2 hours ago' "$C/0/other"
+view /docs/long | run 0 512 >/dev/null
+[ ! -e "$C/0/$g.jsonrpc" ] && [ -e "$C/0/other" ]; ok $? 'what is an hour old goes when something new comes'
+
+k=$(ls "$C/0" | wc -l)
+like "$(view /docs/long null | run 0 512)" '{"jsonrpc": "2.0", "result": *"id": null}' 'a reply to id null is not cut'
+is "$(printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"view","path":"/docs/long"}}' | run 0 512)" '' 'a notification has no reply to cut'
+like "$(printf '{"jsonrpc":"2.0","method":"version","x":1,"id":7}' | run 0 50)" '*-32600*"id": null}' 'nor is one that lost its id'
+is "$(ls "$C/0" | wc -l)" "$k" '… nothing of this was stored'
+is "$(ls "$R$D"; ls -A "$R/tmp")" t 'no server was started for any of it'
+
+# ---- users ----
+is "$(view /docs/long | run 1000 512 | collect 1000 512)" "$whole" 'another user spills beside root, who owns the place'
+is "$(stat -c '%a %u' "$C/1000")" '700 1000' '… in a directory of its own'
+h=$(view /docs/long | run 1000 512 | jq -r .$K.handle)
+is "$(next "$h" 0 | run 0 512 | jq .$K.offset)" 0 'root finds what another user stored'
+is "$(next "$h" 0 | run 1001 512 | code)" '[-32000,"chunk handle not found"]' 'a third user does not'
+chmod 755 "$C/1000"
+is "$(next "$h" 0 | run 0 512 | code)" '[-32000,"chunk handle not found"]' 'root trusts no directory that others can enter'
+chmod 700 "$C/1000"
+chown 1001 "$C/1000/$h.jsonrpc"
+is "$(next "$h" 0 | run 0 512 | code)" '[-32000,"chunk handle not found"]' '… and no file that is another'"'"'s'
+mv "$C/1000/$h.jsonrpc" "$C/1000/x"; ln -s /docs/long "$C/1000/$h.jsonrpc"
+is "$(next "$h" 0 | run 0 512 | code)" '[-32000,"chunk handle not found"]' '… and no link'
+rm "$C/1000/$h.jsonrpc"; mkfifo "$C/1000/$h.jsonrpc"; chown 1000 "$C/1000/$h.jsonrpc"
+is "$(next "$h" 0 | timeout 5 env -i $V=512 /usr/sbin/chroot "$R" $D/t exec | code)" '[-32000,"chunk handle not found"]' '… and waits for no FIFO'
+rm -rf "$C/1000"; mkfifo "$C/1000/x" 2>/dev/null; ln -s /docs "$C/1000"; chown -h 1000 "$C/1000"
+out=$(view /docs/long | run 1000 512); is "$?:$out" '1:' 'a link in place of the user'"'"'s directory: exit 1'
+rm "$C/1000"
+rm -rf "$C"; mkdir "$C"; chown 1000 "$C"; chmod 700 "$C"
+is "$(view /docs/long | run 0 512 | collect 0 512)" "$whole" 'root accepts a place an agent owns'
+is "$(stat -c '%a %u' "$C")" '1733 1000' '… and puts its mode right'
+out=$(view /docs/long | run 1001 512); is "$?:$out" '1:' 'others do not'
+like "$(cat "$W/err")" '*unexpected owner*' '… and say why'
+chown 0 "$C"; chmod 755 "$C"
+out=$(view /docs/long | run 1000 512); is "$?:$out" '1:' 'a place of root'"'"'s with another mode is not used'
+like "$(cat "$W/err")" '*unsafe permissions*' '… and says why'
+rm -rf "$C"; mkdir "$R/docs/target"; chmod 755 "$R/docs/target"; ln -s /docs/target "$C"
+out=$(view /docs/long | run 0 512); is "$?:$out" '1:' 'a link in place of the place: exit 1'
+like "$(cat "$W/err")" '*JSON-RPC response chunk path is not a directory*' '… saying so'
+is "$(stat -c %a "$R/docs/target"):$(ls "$R/docs/target")" '755:' '… and nothing behind it is touched'
+like "$(view /docs/long | run 0 10000000)" '*"result"*' 'an unusable place does no harm to replies that fit'
+is "$(next 0123456789abcdef0123456789abcdef 0 | run 0 512 | jq .error.code)" -32000 '… and is an error to ask in'
+rm "$C"
+
+# ---- the rest ----
+printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"view","path":"/docs/long"},"id":1}\n' >"$W/in"
+like "$(env -i $V=512 /usr/sbin/chroot "$R" $D/t pipe <"$W/in")" '*"result"*' 'pipe does not cut'
+[ ! -e "$C" ]; ok $? '… and stores nothing'
+mkdir -p "$R/opt"; ln -s $D/t "$R/opt/t"
+like "$(view /docs/long | env -i $V=512 /usr/sbin/chroot "$R" /opt/t exec)" "*$K*" 'called by a link'
+[ -d "$C" ] && [ ! -e "$R/opt-json-rpc-chunks" ]; ok $? '… the place is still beside the program'
+like "$(view /docs/long | env -i $V=512 /usr/sbin/chroot "$R" /t exec)" "*$K*" 'a program in /'
+[ -d "$R/tmp/.inspect-sandbox-tools-json-rpc-chunks/0" ]; ok $? '… spills to the temporary directory'
+done_testing

@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Goal: _run_as_user makes an in-process call another user's, all of it, or fails in so many words.
+. "$(dirname "$(realpath "$0")")/lib.sh"
+world w tmp var/tmp proc work etc home
+chmod 777 "$R/docs"
+cat >"$R/etc/passwd" <<'END'
+root:x:0:0:root:/root:/bin/sh
+agent:x:1000:1000:,,,:/home/agent:/bin/sh
+homeless:x:1001:1001:::
+END
+cat >"$R/etc/group" <<'END'
+root:x:0:
+agent:x:1000:
+team:x:2000:other,agent
+team2:x:2001:agents
+END
+V=INSPECT_SANDBOX_JSON_RPC_RESPONSE_MAX_BYTES
+params() { printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"%s","path":"%s","_run_as_user":%s%s},"id":1}\n' "$1" "$2" "$3" "${4:+,$4}"; }
+show() { jq -r 'if .error then "\(.error.code) \(.error.message)" else .result end'; }
+# ed UID COMMAND PATH USER [MORE]
+ed() {
+	uid=$1
+	shift
+	params "$@" | as_user "$uid" exec 2>"$W/err" >"$W/out"
+	r=$?
+	show <"$W/out"
+	return $r
+}
+text='"file_text":"x"'
+
+is "$(ed 0 create /docs/a '"agent"' "$text"):$(stat -c '%u %g' "$R/docs/a")" 'File created successfully at: /docs/a:1000 1000' 'root acts as another user'
+touch "$R/docs/team" "$R/docs/team2" "$R/docs/mine"; chown 0:2000 "$R/docs/team"; chown 0:2001 "$R/docs/team2"; chmod 640 "$R/docs/team" "$R/docs/team2"; chmod 600 "$R/docs/mine"
+like "$(ed 0 view /docs/team '"agent"')" "Here's the result*" '… with the groups of that user'
+like "$(ed 0 view /docs/team2 '"agent"')" '-32099 *Permission denied*' '… and no others'
+like "$(ed 0 view /docs/mine '"agent"')" '-32099 *Permission denied*' '… and nothing of root'"'"'s'
+like "$(ed 0 view /docs/mine null)" "Here's the result*" 'null is no switch'
+out=$(ed 0 view /docs/a '"nobody"'); is "$?:$out:$(cat "$W/err")" "1::error: User 'nobody' not found in /etc/passwd" 'a user nobody knows'
+out=$(ed 0 view /docs/a '"agent\u0000"'); is "$?:$out" '1:' 'a name with a NUL is nobody'"'"'s'
+out=$(ed 0 view /docs/a '""'); is "$?:$out" '1:' 'nor is the empty one'
+for x in 5:int 1.5:float true:bool '[]:list' '{}:dict'; do
+	out=$(ed 0 view /docs/a "${x%:*}"); is "$?:$out:$(cat "$W/err")" "1::error: _run_as_user must be a string, got ${x##*:}" "a user that is ${x##*:}"
+done
+out=$(ed 1000 view /docs/a '"root"'); is "$?:$out:$(cat "$W/err")" "1::error: Permission denied switching to user 'root' (process may lack CAP_SETUID/CAP_SETGID)" 'an unprivileged process cannot switch'
+like "$(ed 1000 view /docs/a '"agent"')" "Here's the result*" '… but may be who it is'
+like "$(ed 1000 view /docs/mine '"agent"')" '-32099 *Permission denied*' '… and no more than that'
+like "$(request version 3 | in_world exec)" '*"id": 3}' 'no user, no passwd needed'
+like "$(printf '{"jsonrpc":"2.0","method":"version","params":{"_run_as_user":"agent"},"id":1}' | in_world exec)" '*"result"*' 'any in-process method can be asked so'
+like "$(ed 0 undo_edit /docs/a '"agent"')" 'File deleted at: /docs/a' 'the undo history is that user'"'"'s'
+is "$(stat -c '%u' "$R/tmp/.inspect-sandbox-editor-1000"):$(ls -d "$R/tmp/.inspect-sandbox-editor-0" 2>/dev/null)" '1000:' '… and root has none'
+
+# defect 32's kin: odd passwd files harm nobody
+mv "$R/etc/passwd" "$R/etc/keep"
+out=$(ed 0 view /docs/team '"agent"'); is "$?:$(cat "$W/err")" "1:error: User 'agent' not found in /etc/passwd" 'no passwd'
+mkfifo "$R/etc/passwd"
+out=$(params view /docs/a '"agent"' | timeout 5 env -i /usr/sbin/chroot "$R" /t exec 2>"$W/err"); is "$?:$(cat "$W/err")" "1:error: User 'agent' not found in /etc/passwd" 'a FIFO for passwd'
+rm "$R/etc/passwd"
+{ head -c 3000000 /dev/zero | tr '\0' 'a'; echo; cat "$R/etc/keep"; } >"$R/etc/passwd"
+like "$(ed 0 view /docs/team '"agent"')" "Here's the result*" 'a line without end is skipped'
+mv "$R/etc/keep" "$R/etc/passwd"
+
+# the reply of another user, in pieces
+seq 1 500 >"$R/docs/long"
+first=$(params view /docs/long '"agent"' | env -i $V=2048 /usr/sbin/chroot "$R" /t exec)
+h=$(printf '%s' "$first" | jq -r .__inspect_json_rpc_response_chunk__.handle)
+C=$R/tmp/.inspect-sandbox-tools-json-rpc-chunks
+is "$(stat -c %u "$C/1000/$h.jsonrpc")" 1000 'a long reply is stored by the user it was made as'
+is "$(printf '{"jsonrpc":"2.0","method":"__inspect_json_rpc_response_chunk__","params":{"handle":"%s","offset":9},"id":2}' "$h" | env -i $V=2048 /usr/sbin/chroot "$R" /t exec | jq .__inspect_json_rpc_response_chunk__.offset)" 9 '… and root reads on'
+mkdir -p "$R/var/tmp/d"; cp "$PROGRAM" "$R/var/tmp/d/t"; chmod 700 "$R/var/tmp/d"
+like "$(params view /docs/long '"agent"' | env -i $V=2048 /usr/sbin/chroot "$R" /var/tmp/d/t exec)" '*"handle"*' 'also with a program that user cannot reach'
+is "$(stat -c %a "$R/var/tmp/d-json-rpc-chunks")" 1733 '… beside it'
+
+# pipe serves many users
+{
+	params create /docs/p1 '"agent"' "$text"
+	params create /docs/p2 null "$text"
+	params create /docs/p3 '"homeless"' "$text"
+	params create /docs/p4 '"nobody"' "$text"
+	params create /docs/p5 5 "$text"
+	params create /docs/p6 '"root"' "$text"
+	params view /docs/mine '"agent"'
+} | in_world pipe | jq -r '.error.code // "ok"' | tr '\n' ' ' >"$W/out"
+is "$(cat "$W/out")" 'ok ok ok -32098 -32602 ok -32099 ' 'pipe answers each request as its user'
+is "$(stat -c %u "$R/docs/p1" "$R/docs/p2" "$R/docs/p3" "$R/docs/p6" | tr '\n' ' ')" '1000 0 1001 0 ' '… and stays who it is'
+is "$(params view /docs/a '"nobody"' | in_world pipe)" '{"jsonrpc": "2.0", "error": {"code": -32098, "message": "User '"'nobody'"' not found in /etc/passwd"}, "id": 1}' '… a user nobody knows is an error reply'
+is "$(params view /docs/a '"root"' | as_user 1000 pipe | show)" "-32098 Permission denied switching to user 'root' (process may lack CAP_SETUID/CAP_SETGID)" '… so is one it may not become'
+is "$(printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"create","path":"/docs/q","file_text":"x","_run_as_user":"agent"}}\n' | in_world pipe):$(stat -c %u "$R/docs/q")" ':1000' '… and notifications work, too'
+for x in 1 2 3 4 5 6 7 8 9 10; do params view /docs/long '"agent"'; done | in_world pipe >"$W/out"
+is "$(wc -l <"$W/out"):$(ps -e -o stat= | grep -c '^Z')" '10:0' '… without leaving anything behind'
+done_testing

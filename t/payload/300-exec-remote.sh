@@ -1,0 +1,241 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Goal: exec_remote_*: output whole and once, exact states and errors, nothing blocks, everything can be killed.
+. "$(dirname "$(realpath "$0")")/lib.sh"
+
+mkdir -m 755 "$W/d"
+export INSPECT_SANDBOX_TOOLS_DIR="$W/d"
+T=$PROGRAM
+reply() { printf '%s' "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"exec_remote_$1\",\"params\":$2}" | "$T" exec; }
+start() { reply start "$(jq -nc --arg c "$1" '{command:$c}'"${2:+ + $2}")" | jq .result.pid; }
+poll() { reply poll "{\"pid\":$1,\"ack_seq\":${2:-0}}"; }
+# the whole of it: state, code, texts, with everything acknowledged on the way
+finish() { # finish PID: polls until the end; sets out, err, code, polls
+	ack=0 polls=0 state=running code=
+	: >"$W/out"
+	: >"$W/err"
+	while [ "$state" = running ]; do
+		poll "$1" $ack >"$W/reply"
+		polls=$((polls + 1))
+		jq -j '.result.stdout // empty' "$W/reply" >>"$W/out"
+		jq -j '.result.stderr // empty' "$W/reply" >>"$W/err"
+		eval "$(jq -r '"state=\(.result.state) code=\(.result.exit_code) ack=\(.result.seq)"' "$W/reply")"
+	done
+	out=$(cat "$W/out") err=$(cat "$W/err")
+}
+job() { finish "$(start "$@")"; } # job COMMAND [JQ]
+message() { jq -r '"\(.error.code) \(.error.message)"'; }
+gone() { ! kill -0 "$1" 2>/dev/null; }
+ms() { echo $(($(date +%s%N) / 1000000)); }
+server() { jq .pid "$W/d/server.pid"; }
+fds() { ls "/proc/$(server)/fd" | wc -l; }
+rss() { awk '/VmRSS/ {print $2}' "/proc/$(server)/status"; }
+
+# ---- one command, one reply ----
+pid=$(start true); [ "$pid" -gt 0 ]; ok $? 'start names a pid'
+is "$(poll "$pid" | jq -c '.result|[.state,.exit_code,.seq,.stdout,.stderr]')" '["completed",0,1,"",""]' 'true: one poll tells everything'
+pid=$(start 'echo hello; echo oops >&2; exit 42')
+is "$(poll "$pid" | jq -c '.result|[.state,.exit_code,.seq,.stdout,.stderr]')" '["completed",42,1,"hello\n","oops\n"]' 'small output comes with the end (defect 24)'
+is "$(poll "$pid" | message)" "-32099 No job found with pid $pid" 'a poll after the end is an error'
+is "$(reply kill "{\"pid\":$pid,\"ack_seq\":0}" | message)" "-32099 No job found with pid $pid" 'so is a kill'
+is "$(poll 99999 | message)" '-32099 No job found with pid 99999' 'and a job that never was'
+is "$(poll -1 | jq .error.code)$(poll 0 | jq .error.code)" '-32099-32099' 'numbers that are no pids are no jobs'
+job nonexistent_command_xyz; is "$code" 127 'command not found'
+like "$err" '*not found*' '… is said'
+job 'kill -9 $$'; is "$code" -9 'death by signal 9 is -9'
+job 'kill -TERM $$'; is "$code" -15 'death by signal 15 is -15'
+job 'printf "a\0b\300\257\355\240\200z"'; is "$(od -An -tx1 "$W/out" | tr -d ' \n')" '6100''62efbfbdefbfbdefbfbdefbfbdefbfbd7a' 'NUL stays, what is no UTF-8 becomes U+FFFD'
+job 'printf "\303"; sleep 0.05; printf "\251"; printf "\342\202"'
+is "$(od -An -tx1 "$W/out" | tr -d ' \n')" 'c3a9efbfbd' 'a character in two pieces; half of one at the end'
+a=$(start 'echo a; sleep 0.2'); b=$(start 'echo b; sleep 0.1'); c=$(start 'echo c')
+[ "$a" != "$b" ] && [ "$b" != "$c" ]; ok $? 'jobs at once have their own pids'
+finish "$c"; x=$out; finish "$a"; x=$x$out; finish "$b"; is "$x$out" cab '… and their own output'
+
+# ---- long polls ----
+pid=$(start 'sleep 2; echo late'); t=$(ms)
+is "$(poll "$pid" | jq -c '.result|[.state,.exit_code,.stdout]')" '["running",null,""]' 'a quiet job is running'
+t=$(($(ms) - t)); [ $t -ge 900 ] && [ $t -lt 2000 ]; ok $? "… told after a second ($t ms)"
+t=$(ms); finish "$pid"; t=$(($(ms) - t)); is "$out:$code" 'late:0' 'its end is told'
+[ $t -lt 1800 ]; ok $? "… when it comes ($t ms)"
+pid=$(start 'for i in 1 2 3; do echo $i; sleep 0.3; done'); t=$(ms); poll "$pid" >"$W/r"; t=$(($(ms) - t))
+is "$(jq -r .result.stdout "$W/r")" 1 'output ends the waiting'; [ $t -lt 250 ]; ok $? "… at once ($t ms)"
+finish "$pid" 1; is "$out" '1
+2
+3' '… and unacknowledged text comes again'
+
+# ---- numbers and acknowledgement ----
+pid=$(start cat '{stdin_open:true}')
+w() { reply write_stdin "{\"pid\":$pid,\"data\":\"$1\",\"ack_seq\":$2}" | jq -c '.result|[.seq,.stdout]'; }
+w a 0 >/dev/null; sleep 0.2
+is "$(w b 0)" '[2,"a"]' 'a write reports what came before'; sleep 0.2
+is "$(reply close_stdin "{\"pid\":$pid,\"ack_seq\":2}" | jq -c '.result|[.seq,.stdout]')" '[3,"b"]' 'acknowledged text is gone'
+is "$(reply close_stdin "{\"pid\":$pid,\"ack_seq\":2}" | jq -c '.result|[.seq,.stdout]')" '[4,"b"]' 'closing again is fine, and the rest comes again'
+is "$(poll "$pid" 2 | jq -c '.result|[.seq,.state,.stdout]')" '[5,"completed","b"]' 'also with the end'
+pid=$(start 'echo one; sleep 0.5; echo two')
+poll "$pid" >/dev/null; is "$(reply poll "{\"pid\":$pid}" | jq -c '.result|[.seq,.stdout]')" '[2,"two\n"]' 'a client without numbers acknowledges everything'
+pid=$(start 'echo one; sleep 0.5'); poll "$pid" 0 >/dev/null
+is "$(poll "$pid" 1000 | jq -c '.result|[.seq,.stdout]')" '[2,""]' 'a number from the future acknowledges everything'
+
+# ---- parameters ----
+code_of() { reply "$1" "$2" | jq .error.code; }
+is "$(code_of start '{}')" -32602 'start without a command'
+is "$(code_of start '{"command":1}')$(code_of start '{"command":"true","x":1}')$(code_of start '{"command":"true","stdin_open":1}')$(code_of start '{"command":"true","env":{"A":1}}')" '-32602-32602-32602-32602' 'wrong and unknown members'
+is "$(reply poll '{"pid":"5"}' | message)" "-32602 Invalid parameters: 'pid' Input should be a valid integer" 'a pid is an integer'
+is "$(code_of poll '{}')$(code_of kill '{"pid":1.5}')$(code_of poll '{"pid":1,"ack_seq":true}')$(code_of poll '{"pid":1,"ack_seq":0,"x":0}')" '-32602-32602-32602-32602' 'and checked everywhere'
+is "$(reply start '{"command":"a\u0000b"}' | message)" "-32098 ValueError('embedded null byte')" 'no NUL in a command'
+is "$(reply start '{"command":"true","env":{"A=B":"c"}}' | message)" "-32098 ValueError('illegal environment variable name')" 'no = in a name'
+is "$(reply start '{"command":"true","cwd":"/nowhere"}' | message)" "-32098 FileNotFoundError(2, 'No such file or directory')" 'a cwd that does not exist'
+is "$(reply start '{"command":"true","cwd":""}' | message)" "-32098 FileNotFoundError(2, 'No such file or directory')" '… or is empty'
+is "$(reply start '{"command":"true","cwd":"/etc/passwd"}' | message)" "-32098 NotADirectoryError(20, 'Not a directory')" '… or is none'
+a=$(reply start '{"command":"sleep 5","request_id":"same"}' | jq .result.pid); b=$(reply start '{"command":"sleep 5","request_id":"same"}' | jq .result.pid)
+is "$a" "$b" 'a start sent twice with one request_id starts once'; reply kill "{\"pid\":$a,\"request_id\":\"k\"}" >/dev/null
+
+# ---- surroundings ----
+job 'echo $A $B; echo ${INSPECT_SANDBOX_TOOLS_DIR-unset}; pwd; umask; cat /proc/self/oom_score_adj' '{env:{A:"1",B:"x y"},cwd:"/usr"}'
+is "$out" "1 x y
+unset
+/usr
+$(umask)
+1000" 'env, cwd, umask, OOM score'
+job pwd; is "$out" "$W" 'cwd is the first caller'"'"'s'
+job 'echo $PATH' '{env:{}}'; is "$out" "$PATH" 'an empty env changes nothing'
+job 'ps -o sid=,pgid=,tty= -p $$ | tr -d " \n"; echo; echo $$; ls /proc/self/fd | wc -l; grep -E "Sig(Blk|Ign)" /proc/self/status | cut -c17- | sed "s/^8/0/" | sort -u'
+p=$(sed -n 2p "$W/out")
+is "$(sed -n '1p;3,$p' "$W/out")" "$p$p?
+4
+00000000" 'own session and group, no terminal, descriptors 0 to 2, clean signals'
+job 'ulimit -c; ulimit -n'; is "$out" "$(bash -c 'ulimit -c; ulimit -n')" 'limits of the caller'
+grep -q "^nobody:" /etc/passwd
+job 'id -un; echo $HOME; id -G; cat /proc/self/oom_score_adj' '{user:"nobody",env:{HOME:"/x"}}'
+is "$out" "nobody
+$(getent passwd nobody | cut -d: -f6)
+$(id -G nobody)
+1000" 'another user: HOME, groups, OOM score'
+job 'id -u; echo $HOME' '{user:"root",env:{HOME:"/x"}}'; is "$out" '0
+/x' 'the own user is no switch'
+job id '{user:"nosuchuser"}'; is "$code:$err" "1:sandbox-tools: user 'nosuchuser' not found in /etc/passwd" 'an unknown user is the job'"'"'s failure'
+
+# ---- stdin ----
+job 'cat; echo end'; is "$out" end 'no input: the end of file at once (defect 15)'
+echo text >"$W/in"; pid=$(printf '{"jsonrpc":"2.0","id":1,"method":"exec_remote_start","params":{"command":"readlink /proc/self/fd/0"}}' | "$T" exec | jq .result.pid); finish "$pid"
+is "$out" /dev/null '… from /dev/null'
+job cat '{input:"some\ntext\n"}'; is "$out" 'some
+text' 'input'
+job 'cat; echo end' '{input:""}'; is "$out" end 'empty input'
+is "$(reply write_stdin "{\"pid\":$(start 'sleep 1'),\"data\":\"x\",\"ack_seq\":0}" | message)" '-32099 stdin is not available (process started without stdin_open=True)' 'no stdin to write to'
+pid=$(start 'sleep 1' '{input:"x"}')
+is "$(reply write_stdin "{\"pid\":$pid,\"data\":\"x\",\"ack_seq\":0}" | message)" '-32099 stdin is already closed' 'one that is closed'
+is "$(reply close_stdin "{\"pid\":$pid,\"ack_seq\":0}" | jq .result.seq)" 1 '… can be closed again'
+pid=$(start 'exit 0' '{stdin_open:true}'); sleep 0.2
+is "$(reply write_stdin "{\"pid\":$pid,\"data\":\"x\",\"ack_seq\":0}" | message)" '-32099 stdin is already closed' 'writing to a job that has ended'
+pid=$(start 'read a; echo "1$a"; read b; echo "2$b"; cat' '{stdin_open:true,input:"first\n"}')
+reply write_stdin "{\"pid\":$pid,\"data\":\"second\\nthird\\n\",\"ack_seq\":0}" >/dev/null; reply close_stdin "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null
+finish "$pid"; is "$out" '1first
+2second
+third' 'input, then writes, in order'
+bad=0; for i in $(seq 100); do p=$(start true '{input:"hello"}'); [ "$p" -gt 0 ] 2>/dev/null || bad=$((bad + 1)); poll "$p" | grep -q '"completed"' || bad=$((bad + 1)); done
+is $bad 0 'input to true, 100 times (defect 7)'
+jq -nc '{jsonrpc:"2.0",id:1,method:"exec_remote_start",params:{command:"sleep 3",input:("x"*1000000)}}' >"$W/big"
+t=$(ms); pid=$("$T" exec <"$W/big" | jq .result.pid); t=$(($(ms) - t)); [ "$pid" -gt 0 ] && [ $t -lt 1000 ]; ok $? "1 MB of input to one who does not read: the start returns ($t ms)"
+reply kill "{\"pid\":$pid,\"ack_seq\":0}" | jq -e .result >/dev/null; ok $? '… and it can be killed'
+jq -nc '{jsonrpc:"2.0",id:1,method:"exec_remote_start",params:{command:"sleep 0.3; wc -c",input:("x"*20000000)}}' >"$W/big"
+finish "$("$T" exec <"$W/big" | jq .result.pid)"; is "$out" 20000000 '20 MB of input, slowly read (defect 6)'
+pid=$(start 'sleep 30' '{stdin_open:true}')
+jq -nc --argjson p "$pid" '{jsonrpc:"2.0",id:1,method:"exec_remote_write_stdin",params:{pid:$p,ack_seq:0,data:("x"*40000000)}}' >"$W/big"
+a=$("$T" exec <"$W/big" | jq -c .result.seq) b=$("$T" exec <"$W/big" | jq -c .error.code)
+is "$a$b" '1-32099' 'more than 64 MiB that nobody reads is refused'
+reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null
+
+# ---- much output ----
+job 'head -c 200000 /dev/zero | tr "\0" x'; is "$(wc -c <"$W/out")" 200000 '200 KB'
+[ "$polls" -gt 1 ]; ok $? 'big output does not come with the end: it could be asked for again'
+job 'yes 0123456789abcde | head -c 30000000; yes err | head -c 3000000 >&2'
+is "$(wc -c <"$W/out"):$(wc -c <"$W/err")" '30000000:3000000' '30 MB and 3 MB'
+is "$(md5sum <"$W/out")" "$(yes 0123456789abcde | head -c 30000000 | md5sum)" '… in order'
+bad=0
+for i in $(seq 200); do
+	job 'head -c 60000 /dev/zero | tr "\0" x; echo end'
+	[ "$(wc -c <"$W/out")" = 60004 ] || bad=$((bad + 1))
+done
+is $bad 0 '60 KB, polled tightly, 200 times: nothing lost (defect 8)'
+pid=$(start 'head -c 3000000 /dev/zero | tr "\0" x'); sleep 0.7
+is "$(poll "$pid" | jq '.result.stdout|length')" 1048576 'a poll brings at most 1 MiB of a stream'
+is "$(reply write_stdin "{\"pid\":$pid,\"ack_seq\":0,\"data\":\"\"}" | jq .error.code)" -32099 '(no stdin)'
+reply kill "{\"pid\":$pid,\"ack_seq\":1}" >"$W/r"; is "$(jq '.result.stdout|length' "$W/r")" 1951424 'a kill brings the rest'
+pid=$(start 'exec head -c 104857600 /dev/zero'); before=$(rss); i=0
+until [ "$(awk '{print $3}' "/proc/$pid/stat" 2>/dev/null || echo Z)" = Z ] || gone "$pid" || [ $i -gt 400 ]; do i=$((i + 1)); sleep 0.05; done
+[ $(($(rss) - before)) -lt 130000 ]; ok $? "100 MB waiting take no more memory ($before → $(rss) KB)"
+reply kill "{\"pid\":$pid,\"ack_seq\":0}" >"$W/r"
+is "$(jq -r '.result.stdout|split("\n")[1]' "$W/r")" '[inspect_sandbox_tools: exec_remote output exceeded 4 MiB; showing the tail; 100663296 bytes omitted]' 'a killed job'"'"'s reply is bounded, and says so (defect 9)'
+[ "$(rss)" -lt 60000 ]; ok $? "… and the memory is free again ($(rss) KB)"
+pid=$(start 'head -c 105500000 /dev/zero; echo end >&2'); sleep 2
+kill -0 "$pid"; ok $? 'a full buffer makes the job wait'
+cpu() { awk '{print $14 + $15}' "/proc/$(server)/stat"; }
+c=$(cpu); sleep 1; [ $(($(cpu) - c)) -lt 20 ]; ok $? '… without work for the server'
+reply poll "{\"pid\":$pid}" | jq -r .result.stderr >"$W/r"; sleep 0.5; reply poll "{\"pid\":$pid}" | jq -r .result.stderr >>"$W/r"
+grep -q end "$W/r"; ok $? '… until somebody reads'
+reply kill "{\"pid\":$pid}" >/dev/null
+
+# ---- kill ----
+pid=$(start 'echo before; sleep 100'); sleep 0.2; t=$(ms)
+is "$(reply kill "{\"pid\":$pid,\"ack_seq\":0}" | jq -c .result)" '{"seq":1,"stdout":"before\n","stderr":""}' 'kill brings the output'
+t=$(($(ms) - t)); [ $t -lt 500 ]; ok $? "… at once ($t ms)"
+is "$(reply kill "{\"pid\":$pid,\"ack_seq\":0}" | message)" "-32099 No job found with pid $pid" 'a second kill is an error'
+pid=$(start 'echo out; exit 3'); sleep 0.2
+is "$(reply kill "{\"pid\":$pid,\"ack_seq\":0}" | jq -r .result.stdout)" out 'kill of a job that has ended'
+pid=$(start 'sleep 201 & sleep 202 | cat & echo $!; wait'); sleep 0.2; reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; sleep 0.1
+is "$(pgrep -fc 'sleep 20[12]')" 0 'children and pipelines die with the job'
+pid=$(start 'setsid sleep 203 & setsid sh -c "sleep 204; :" & timeout 100 sleep 205 & wait'); sleep 0.3; t=$(ms); reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(ms) - t)); sleep 0.2
+is "$(pgrep -fc 'sleep 20[345]')" 0 'so do children in other sessions and groups'; [ $t -lt 900 ]; ok $? "… without waiting for their pipes (defect 31; $t ms)"
+pid=$(start 'trap "" TERM; sleep 206 & echo $$; while :; do wait; sleep 0.1; done'); sleep 0.3; t=$(ms)
+reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(ms) - t)); [ $t -ge 4900 ] && [ $t -lt 6500 ]; ok $? "who ignores TERM is killed after 5 s ($t ms)"
+gone "$pid" && [ "$(pgrep -fc 'sleep 206')" = 0 ]; ok $? '… with its children'
+pid=$(start '(trap "" TERM; exec sleep 207) & sleep 208'); sleep 0.3; t=$(ms); reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(ms) - t))
+[ $t -lt 2000 ]; ok $? "a child that ignores TERM delays the reply no more than 1 s ($t ms)"
+wait_for eval '[ "$(pgrep -fc "sleep 20[78]")" = 0 ]'; ok $? '… and is killed nevertheless'
+pid=$(start 'sleep 100'); kill -STOP "$pid"; t=$(ms); reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(ms) - t)); [ $t -lt 1000 ]; ok $? "a stopped job need not be killed hard ($t ms)"
+pid=$(start 'echo x; sleep 100'); poll "$pid" >/dev/null; (poll "$pid" 1 >"$W/p") & bg=$!; sleep 0.3; reply kill "{\"pid\":$pid,\"ack_seq\":1}" >"$W/k"; wait $bg
+is "$(jq -r .result.state "$W/p"):$(jq .result.seq "$W/k")" 'killed:2' 'a poll under way learns of the kill'
+
+# ---- what stays behind ----
+t=$(ms); job 'sleep 301 & echo started'; t=$(($(ms) - t))
+is "$out:$code" 'started:0' 'a background process holds the pipes'; [ $t -lt 1800 ]; ok $? "… the end is told after 1 s ($t ms)"
+is "$(pgrep -fc 'sleep 301')" 1 '… and it lives on'
+job '(sleep 1.3; echo more; echo more; sleep 1; echo alive >'"$W/alive"') & echo started'
+wait_for test -s "$W/alive"; ok $? 'a background process may go on writing'
+pid=$(start 'sleep 5; echo lost'); (timeout 0.3 "$T" exec '{"jsonrpc":"2.0","id":1,"method":"exec_remote_poll","params":{"pid":'"$pid"',"ack_seq":0}}' >/dev/null); reply kill "{\"pid\":$pid}" >/dev/null
+pid=$(start 'sleep 0.6; echo kept'); (timeout 0.3 "$T" exec '{"jsonrpc":"2.0","id":1,"method":"exec_remote_poll","params":{"pid":'"$pid"',"ack_seq":0}}' >/dev/null); sleep 0.7
+is "$(poll "$pid" | jq -c '.result|[.state,.stdout]')" '["completed","kept\n"]' 'an end whose asker has gone is kept for the next'
+is "$(ps -o stat= --ppid "$(server)" | grep -c Z)" 0 'no zombies'
+for i in $(seq 50); do start true; done >/dev/null; sleep 0.3; a=$(rss) f=$(fds)
+seq 1000 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_start","params":{"command":"echo &"}}/' | "$T" pipe | jq .result.pid >"$W/pids"
+sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_poll","params":{"pid":&,"ack_seq":0}}/' "$W/pids" | "$T" pipe >"$W/r"
+is "$(jq -r 'select(.result.state=="completed").result.stdout' "$W/r" | sort -n | grep . | tr '\n' ' ' | md5sum)" "$(seq 1000 | tr '\n' ' ' | md5sum)" '1000 jobs, each with its output and end'
+for n in 1 2 3; do
+	seq 1000 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_start","params":{"command":"echo &"}}/' | "$T" pipe | jq .result.pid >"$W/pids"
+	sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_poll","params":{"pid":&,"ack_seq":0}}/' "$W/pids" | "$T" pipe >"$W/r"
+	[ $n = 1 ] && b=$(rss)
+done
+is "$(fds)" "$f" '… leave no descriptor'
+[ $(($(rss) - b)) -lt 500 ]; ok $? "… and no memory ($a, $b → $(rss) KB)"
+seq 3000 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_start","params":{"command":"true"}}/' | "$T" pipe | jq .result.pid >"$W/pids"
+sleep 1; n=$(sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_close_stdin","params":{"pid":&,"ack_seq":0}}/' "$W/pids" | "$T" pipe | grep -c 'stdin is not')
+[ "$n" -le 1200 ] && [ "$n" -ge 1000 ]; ok $? "of jobs nobody asks for the last thousand are kept ($n)"
+"$T" stop-server; ok $? 'stop'
+is "$(pgrep -fc 'sleep [23]0')" 0 'nothing is left'
+
+# ---- as somebody else ----
+mkdir -m 777 "$W/u"; cp "$T" "$W/t"; chmod 755 "$W" "$W/t"
+T=$W/as-nobody
+printf '#!/bin/sh\nexec setpriv --reuid=65534 --regid=65534 --clear-groups %s "$@"\n' "$W/t" >"$T"
+chmod 755 "$T"
+export INSPECT_SANDBOX_TOOLS_DIR="$W/u"
+job 'id -u; cat /proc/self/oom_score_adj'; is "$out" '65534
+1000' 'a server without privileges'
+is "$(reply start '{"command":"true","user":"root"}' | message)" "-32099 Cannot switch to user 'root': server is not running as root" 'cannot become somebody else'
+is "$(reply start '{"command":"true","user":"nosuch"}' | message)" "-32099 Cannot switch to user 'nosuch': server is not running as root" '… whoever that is'
+job 'id -u' '{user:"nobody"}'; is "$out" 65534 'its own name is no switch'
+pid=$(start 'setsid sleep 401 & sleep 402'); sleep 0.2; reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; sleep 0.1; is "$(pgrep -fc 'sleep 40')" 0 'kills its trees'
+job 'setsid sleep 403 >/dev/null 2>&1 &'; "$T" stop-server; ok $? 'stops'
+is "$(pgrep -fc 'sleep 403')" 0 'and leaves nothing'
+done_testing

@@ -1,0 +1,88 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Goal: stopping the server ends everything it ever started, in time, with and without /proc, and says what it could not end.
+. "$(dirname "$(realpath "$0")")/lib.sh"
+
+rpc() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "$2" | "$T" exec; }
+T=$PROGRAM
+start() { rpc exec_remote_start "$(jq -nc --arg c "$1" '{command:$c}')" | jq .result.pid; }
+run() { rpc exec_remote_poll "{\"pid\":$(start "$1"),\"ack_seq\":0}" >/dev/null; }
+place() { mkdir -m "${2:-755}" "$W/$1"; export INSPECT_SANDBOX_TOOLS_DIR="$W/$1"; }
+status() { jq -c . "$W/$1/shutdown-status.json"; }
+left() { pgrep -fc "sleep $1" || :; }
+ms() { echo $(($(date +%s%N) / 1000000)); }
+# a job for each way to get away; NN names the sleepers
+scatter() {
+	run "sleep 1000$1 >/dev/null 2>&1 &"
+	run "setsid sleep 1001$1 >/dev/null 2>&1 &"
+	run "(setsid sh -c 'setsid sleep 1002$1 & exit') >/dev/null 2>&1 &"
+	run "sleep 1003$1 & sleep 0.1"
+	start "sleep 1004$1 | sleep 1005$1" >/dev/null
+	start "set -m; sleep 1006$1 & wait" >/dev/null
+	kill -STOP "$(start "exec sleep 1007$1")"
+}
+
+place a
+scatter 1
+[ "$(left '100[0-7]1')" -ge 8 ]; ok $? 'jobs and what they left behind'
+pid=$(start 'sleep 50'); (rpc exec_remote_poll "{\"pid\":$pid,\"ack_seq\":0}" >"$W/p"; ms >"$W/p.ms") & bg=$!
+sleep 0.3; t=$(ms); "$T" stop-server; is $? 0 'stop-server'; d=$(($(ms) - t))
+is "$(left '100[0-7]1')" 0 'nothing is left'
+[ $d -lt 1500 ]; ok $? "… soon ($d ms)"
+is "$(status a)" '{"errors":[]}' 'a clean status'
+wait $bg; is "$(jq -r .result.state "$W/p")" running 'a poll under way is answered'
+
+# the slow ones side by side
+(
+	place b
+	unshare -m sh -c 'mount -t tmpfs none /proc && exec "$1" start-server >/dev/null' sh "$T"
+	scatter 2
+	start 'trap "" TERM; (trap "" TERM; exec sleep 10082) & while :; do sleep 10092; done' >/dev/null
+	left '100[0-9]2' >"$W/b.before"
+	t=$(ms); "$T" stop-server; echo $? >"$W/b.exit"; echo $(($(ms) - t)) >"$W/b.ms"
+	left '100[0-9]2' >"$W/b.after"
+) & b=$!
+(
+	place c
+	scatter 3
+	# ignores TERM, and starts another one each time it hears it
+	start 'trap "setsid sleep 10083 &" TERM; while :; do sleep 10093 & wait; done' >/dev/null
+	sleep 0.3
+	t=$(ms); "$T" stop-server; echo $? >"$W/c.exit"; echo $(($(ms) - t)) >"$W/c.ms"
+	left '100[0-9]3' >"$W/c.after"
+) & c=$!
+(
+	place d 777
+	cp "$T" "$W/t"
+	cp "$(command -v setpriv)" "$W/immortal"
+	chmod 4755 "$W/immortal"
+	T="$W/as-nobody"
+	printf '#!/bin/sh\nexec setpriv --reuid=65534 --regid=65534 --clear-groups %s "$@"\n' "$W/t" >"$T"
+	chmod 755 "$T" "$W" "$W/t"
+	start "exec $W/immortal --reuid=0 --clear-groups sleep 10074" >"$W/d.pid"
+	start "sleep 10084" >/dev/null
+	t=$(ms); "$T" stop-server 2>"$W/d.err"; echo $? >"$W/d.exit"; echo $(($(ms) - t)) >"$W/d.ms"
+	left 10084 >"$W/d.after"
+) & d=$!
+wait $b $c $d
+[ "$(cat "$W/b.before")" -ge 10 ]; ok $? 'the same without /proc'
+is "$(cat "$W/b.exit"):$(status b)" '0:{"errors":[]}' '… stops cleanly'
+is "$(cat "$W/b.after")" 0 '… and leaves nothing'
+[ "$(cat "$W/b.ms")" -lt 40000 ]; ok $? "… in time ($(cat "$W/b.ms") ms)"
+is "$(cat "$W/c.exit"):$(status c)" '0:{"errors":[]}' 'one that answers TERM with a new process'
+is "$(cat "$W/c.after")" 0 '… is gone with all it started'
+[ "$(cat "$W/c.ms")" -ge 29000 ] && [ "$(cat "$W/c.ms")" -lt 33000 ]; ok $? "… after 30 s ($(cat "$W/c.ms") ms)"
+is "$(cat "$W/d.exit"):$(status d)" "1:{\"errors\":[\"exec_remote: Processes did not exit after SIGKILL: $(cat "$W/d.pid")\"]}" 'who cannot be killed is named in the status'
+like "$(cat "$W/d.err")" "error: Sandbox-tools server cleanup failed: exec_remote: Processes did not exit*$(cat "$W/d.pid")" '… and by stop-server'
+is "$(cat "$W/d.after")" 0 '… the others are gone'
+[ "$(cat "$W/d.ms")" -lt 40000 ]; ok $? "… in time ($(cat "$W/d.ms") ms)"
+is "$(servers)" 0 'no server is left'
+
+place e
+run 'sleep 10095 >/dev/null 2>&1 &'
+kill -TERM "$(jq .pid "$W/e/server.pid")"; wait_for test -e "$W/e/shutdown-status.json"; ok $? 'SIGTERM to the server does the same'
+is "$(left 10095)" 0 '… for everything'
+run 'sleep 10096 >/dev/null 2>&1 &'
+a=$(jq .pid "$W/e/server.pid"); kill -INT "$a"; wait_for eval "! kill -0 $a 2>/dev/null"; is "$(left 10096)" 0 'so does SIGINT'
+"$T" stop-server; is $? 0 'stop-server finds nothing to do'
+done_testing

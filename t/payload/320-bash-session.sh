@@ -1,0 +1,231 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Goal: shells on real terminals: what they say, when it is told, how they are interrupted and restarted.
+. "$(dirname "$(realpath "$0")")/lib.sh"
+
+# full_world NAME: one with the host's programs and a /dev to have terminals in
+full_world() {
+	world "$1" tmp proc usr etc dev/pts root
+	mount --bind /usr "$R/usr"
+	for d in bin sbin lib lib64; do
+		[ -L /$d ] && ln -s "usr/$d" "$R/$d"
+	done
+	printf 'root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/tmp:/bin/sh\n' >"$R/etc/passwd"
+	printf 'root:x:0:\nnogroup:x:65534:\n' >"$R/etc/group"
+	mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts "$R/dev/pts"
+	ln -s pts/ptmx "$R/dev/ptmx"
+	for d in null tty zero; do
+		touch "$R/dev/$d"
+		mount --bind "/dev/$d" "$R/dev/$d"
+	done
+}
+
+rpc() { # rpc METHOD PARAMS
+	printf '{"jsonrpc":"2.0","method":"%s","id":1,"params":%s}' "$1" "${2:-"{}"}" | in_world exec
+}
+new() { rpc bash_session_new_session "${1:-"{}"}" | jq -r '.result.session_name // .error'; }
+
+# say SESSION INPUT [WAIT [IDLE [LIMIT]]]: what printf makes of INPUT; prints the output
+say() {
+	# shellcheck disable=SC2059
+	printf "$2" | jq -Rsc --arg s "$1" --argjson w "${3:-5}" --argjson i "${4:-0.3}" --argjson l "${5:-null}" \
+		'{session_name:$s,wait_for_output:$w,idle_timeout:$i,max_output_bytes:$l,input:.}' >"$W/params"
+	rpc bash_session "$(cat "$W/params")" | jq -rj '.result // .error'
+}
+restart() { rpc bash_session '{"session_name":"'"$1"'","restart":true}'; }
+now() { date +%s%3N; }
+alive() { # no zombies
+	for p; do
+		case $(cut -d' ' -f3 "/proc/$p/stat" 2>/dev/null) in '' | Z) return 1 ;; esac
+	done
+}
+gone() { for p; do ! alive "$p" || return 1; done; }
+
+full_world w
+export TOOL_ENV='PATH=/usr/bin:/bin HOME=/root PS1=$'
+
+# ---- sessions ----
+is "$(new) $(new) $(new)" 'BashSession BashSession_1 BashSession_2' 'names'
+is "$(say BashSession '')" '$' 'the prompt comes with the first interaction'
+is "$(say BashSession 'PS1=\n')" '' 'input is not echoed'
+is "$(say BashSession 'echo "$TERM:$HOME:$PWD:$(cat /proc/self/oom_score_adj)"\n')" 'dumb:/root:/:1000' 'environment, directory, first in line for the OOM killer'
+is "$(say BashSession 'stty -a | grep -o -- "-opost\\|-echo \\|-icanon\\|isig\\|rows 0; columns 0"\n')" 'rows 0; columns 0
+-opost
+isig
+-icanon
+-echo ' 'the settings of the terminal'
+is "$(say BashSession 'tty; ps -o sid=,tty=,tpgid= $$ | tr -s " "; echo $$\n' | awk 'NR==1{t=$1} NR==2{ok=($2 ~ /pts/)} NR==3{print t ~ /^\/dev\/pts\//, ok}')" '1 1' 'the terminal is the controlling one'
+is "$(say BashSession 'ls /proc/self/fd | wc -l; umask\n')" '4
+0022' 'no descriptor of the server, and the umask of its starter'
+is "$(say BashSession "printf 'a\\\\tb\\\\r\\\\e[31mred\\\\e[0m\\\\a \\\\e]0;title\\\\a end\\\\n'\n" | od -An -c | tr -s ' ')" \
+	"$(printf 'a\tb\rred 0;title end\n' | od -An -c | tr -s ' ')" 'control sequences are stripped'
+is "$(say BashSession "printf 'h\\\\xc3'; sleep 0.1; printf '\\\\xa9\\\\xff\\\\xe2\\\\x82'; sleep 0.1; printf '\\\\xac!\\\\n'\n")" 'hé�€!' 'UTF-8 in pieces'
+is "$(say BashSession 'echo one; exit\n')" 'one
+exit' 'the last output of a shell'
+is "$(say BashSession 'echo two\n' 1)" '' 'afterwards there is silence'
+is "$(say BashSession 'echo two\n' 0)" '' '… again'
+is "$(restart BashSession)" '{"jsonrpc": "2.0", "result": "shell restarted successfully", "id": 1}' 'a restart revives it'
+like "$(say BashSession 'PS1=; echo three\n')" '*three' '… really'
+
+# ---- users ----
+is "$(new '{"user":"root"}')" BashSession_3 'our own user is no switch'
+is "$(new '{"user":"nobody"}')" BashSession_4 'another user'
+is "$(say BashSession_4 '')" '$' '… gets no warnings about its terminal'
+say BashSession_4 'PS1=\n' >/dev/null
+is "$(say BashSession_4 'id -u; echo $HOME; stat -c %%U $(tty); ps -o tpgid= -p $$ | tr -d " -"; echo hi >/dev/tty\n' | sed 's/^[0-9]\{3,4\}$/N/;4s/.*/N/')" '65534
+/tmp
+nobody
+N
+hi' '… its terminal, and its home'
+rpc bash_session_new_session '{"user":"nosuch"}' >"$W/out"
+is "$(jq -c '[.error.code,.error.message]' "$W/out")" '[-32098,"RuntimeError(\"User '"'nosuch'"' not found in /etc/passwd\")"]' 'an unknown user is no tool error'
+
+# defect 10: interrupting as another user
+for s in BashSession BashSession_4; do
+	is "$(say $s 'sleep 100; echo "not reached"\n' 1)" '' "$s: a command that takes long"
+	t=$(now); is "$(say $s '\003' 5)" '' "… ctrl-C: nothing is said"
+	is "$(say $s 'echo back\n' 5)" 'back' '… and the shell reads again'
+	[ $(($(now) - t)) -lt 9000 ]; ok $? '… at once'
+done
+is "$(say BashSession_4 'sh -c "trap \\"echo got it; exit\\" INT; sleep 50"\n' 1; say BashSession_4 '\003')" 'got it' 'traps work'
+
+# ---- time ----
+t=$(now); is "$(say BashSession 'sleep 30\n' 1)" '' 'no output'; t=$(($(now) - t))
+[ $t -ge 1000 ] && [ $t -lt 1900 ]; ok $? "… takes wait_for_output ($t ms)"
+say BashSession '\003' 1 >/dev/null
+t=$(now); is "$(say BashSession 'echo x\n' 9 0.5)" 'x' 'some output'; t=$(($(now) - t))
+[ $t -ge 500 ] && [ $t -lt 1400 ]; ok $? "… takes idle_timeout ($t ms)"
+t=$(now); is "$(say BashSession 'for i in 1 2 3 4; do echo $i; sleep 0.3; done\n' 9 0.6 | wc -l)" 4 'output that drips'; t=$(($(now) - t))
+[ $t -ge 1400 ] && [ $t -lt 2900 ]; ok $? "… is waited for ($t ms)"
+t=$(now); say BashSession 'head -c 5000 /dev/zero | tr "\\\\0" x; sleep 0.3\n' 9 9 >"$W/out"; t=$(($(now) - t))
+[ $t -lt 1000 ] && [ "$(wc -c <"$W/out")" -ge 4096 ]; ok $? "a burst is told at once ($t ms)"
+say BashSession '' 1 >/dev/null
+t=$(now); say BashSession 'echo y\n' -5 -1 >/dev/null; [ $(($(now) - t)) -lt 300 ]; ok $? 'negative times end at once'
+is "$(say BashSession '' 2)" y '… and the output is there the next time'
+say BashSession '(sleep 0.3; echo late)&\n' 0 >/dev/null; sleep 0.8
+t=$(now); like "$(say BashSession '' 9 0.2)" '*late*' 'output between calls is kept'; [ $(($(now) - t)) -lt 900 ]; ok $? '… and is no reason to wait'
+
+# ---- limits ----
+say BashSession 'seq 100000; sleep 0.1; echo END\n' 9 0.5 2048 >"$W/out"
+[ "$(wc -c <"$W/out")" -le 2048 ]; ok $? 'output_limit_is_enforced: no more than the limit'
+like "$(cat "$W/out")" '*inspect_sandbox_tools: bash_session output exceeded 2 KiB; showing the tail; * bytes omitted]*' '… with a notice'
+grep -qx 1 "$W/out"; is $? 1 '… never the head'
+sleep 1; say BashSession '' 5 0.5 2048 >"$W/out"; is "$(tail -n1 "$W/out"):$(($(wc -c <"$W/out") <= 2048))" 'END:1' '… and the end comes last'
+is "$(say BashSession "printf '%%3000s\\\\n' x\n" 5 0.5 8000 | wc -c)" 3001 'a_line_below_the_limit_is_complete'
+say BashSession 'for i in $(seq 3000); do printf "€😀"; done; echo\n' 5 0.5 4096 >"$W/out"
+grep -q '�' "$W/out"; is "$?:$(($(wc -c <"$W/out") <= 4096))" 1:1 'no_replacement_characters_from_cutting'
+sleep 0.5; say BashSession '' 1 0.3 4096 >"$W/out"; grep -q '�' "$W/out"; is $? 1 '… neither in the rest'
+say BashSession 'yes\n' 1 >/dev/null; sleep 3
+server=$(server_pid)
+say BashSession '\003' 2 0.5 2048 >/dev/null
+like "$(say BashSession 'echo; echo alive\n' 5 0.5 2048)" '*alive' 'a flood can be interrupted'
+peak=$(awk '/VmHWM/ {print $2}' "/proc/$server/status"); [ "$peak" -lt 100000 ]; ok $? "… and cost no memory ($peak kB)"
+t=$(now); say BashSession 'head -c 30000000 /dev/zero | tr "\\\\0" z; echo; echo DONE\n' 1 0.1 1000 >/dev/null
+until say BashSession '' 1 0.1 1000 | grep -q DONE; do [ $(($(now) - t)) -lt 20000 ] || break; done
+[ $(($(now) - t)) -lt 15000 ]; ok $? "30 MB through a terminal in $(($(now) - t)) ms"
+say BashSession 'PS1=; head -c 1500000 | cksum\n' 1 0.3 >/dev/null
+head -c 1500000 /dev/zero | tr '\0' a >"$W/big"
+t=$(now); jq -Rsc '{jsonrpc:"2.0",method:"bash_session",id:1,params:{session_name:"BashSession",wait_for_output:20,idle_timeout:0.5,input:.}}' <"$W/big" | in_world exec >"$W/out"
+is "$(jq -r .result "$W/out")" "$(cksum <"$W/big")" "1.5 MB of input in $(($(now) - t)) ms"
+say BashSession 'sleep 100\n' 0 >/dev/null
+t=$(now); jq -Rsc '{jsonrpc:"2.0",method:"bash_session",id:1,params:{session_name:"BashSession",wait_for_output:1,idle_timeout:0.5,input:.}}' <"$W/big" | in_world exec >"$W/out"
+[ $(($(now) - t)) -lt 3000 ]; ok $? 'input that nobody reads is not waited for'
+is "$(say BashSession '\003' 2; say BashSession 'echo back\n')" "$(printf '\nback')" '… and an interrupt passes it'
+
+# ---- restart ----
+say BashSession 'trap "" TERM HUP; (trap "" TERM HUP; sleep 1000) & setsid -w sleep 1001 & sleep 0.2; pgrep -f "^sleep 100[01]"; echo $$\n' 5 0.6 | grep -E '^[0-9]+$' >"$W/pids"
+# shellcheck disable=SC2046
+alive $(cat "$W/pids"); ok $? "a shell that ignores signals, with children ($(wc -l <"$W/pids"))"
+t=$(now); like "$(restart BashSession)" '*restarted*' 'restart_does_not_wait_for_a_stubborn_shell'; t=$(($(now) - t))
+[ $t -lt 2000 ]; ok $? "… $t ms"
+like "$(say BashSession 'PS1=; echo new\n')" '*new' '… the new one works'
+# shellcheck disable=SC2046
+wait_for gone $(cat "$W/pids"); ok $? 'restart_ends_the_old_shell_and_its_children'
+say BashSession 'sleep 5\n' 0 >/dev/null
+(say BashSession '' 60 >"$W/out"; now >"$W/t") & j=$!
+sleep 0.5; t=$(now); restart BashSession >/dev/null; wait $j
+[ $(($(cat "$W/t") - t)) -lt 1500 ]; ok $? 'restart_answers_pending_interacts'
+say BashSession 'PS1=; sleep 0.5; printf part; sleep 100\n' 0 >/dev/null; (say BashSession '' 60 30 >"$W/out") & j=$!
+sleep 1.5; restart BashSession >/dev/null; wait $j; like "$(cat "$W/out")" '*part' '… with what they have'
+restart BashSession_4 >/dev/null; like "$(say BashSession_4 'id -un\n')" '*nobody*' 'a restarted session keeps its user'
+
+# ---- several at once ----
+(new >"$W/a") & a=$!; (new >"$W/b") & b=$!; wait $a; wait $b
+is "$(sort "$W/a" "$W/b")" 'BashSession_5
+BashSession_6' 'two_simultaneous_new_sessions_do_not_deadlock'
+like "$(call remote_version)" '*Server*' '… the server answers'
+say BashSession_5 'PS1=\n' >/dev/null
+(t=$(now); say BashSession_5 'sleep 0.5; echo a\n' 5 >"$W/a"; echo $(($(now) - t)) >"$W/ta") & a=$!
+sleep 0.2
+(t=$(now); W=$W/2; mkdir -p "$W"; say BashSession_5 'echo b\n' 5 >"$W/../b"; echo $(($(now) - t)) >"$W/../tb") & b=$!
+wait $a; wait $b
+is "$(cat "$W/a" "$W/b" | tr '\n' ' ')$(($(cat "$W/ta") < 7000 && $(cat "$W/tb") < 7000))" 'a b 1' 'simultaneous_interacts_end'
+(W=$W/3; mkdir -p "$W"; say BashSession_5 'cat\n' 30 >/dev/null) & a=$!
+sleep 0.5; say BashSession_5 '\003' 2 >/dev/null; wait $a; is "$(say BashSession_5 'echo c\n')" c 'an interrupt passes a waiting call'
+
+rss() { awk '/VmRSS/ {print $2}' "/proc/$server/status"; }
+before=$(rss); t=$(now)
+for i in $(seq 200); do request bash_session_new_session "$i"; echo; done | in_world pipe >"$W/out"
+is "$(jq -r .result.session_name "$W/out" | sort -u | wc -l)" 200 "200 sessions in $(($(now) - t)) ms"
+say BashSession_150 '' >/dev/null; say BashSession_150 'PS1=\n' >/dev/null; is "$(say BashSession_150 'echo here\n')" here '… one of them'
+[ $(($(rss) - before)) -lt 8000 ]; ok $? "… for $(($(rss) - before)) kB"
+
+# ---- errors ----
+code() { jq -c '.error.code'; }
+is "$(rpc bash_session '{"session_name":"X","wait_for_output":1,"idle_timeout":1}' | jq -c '[.error.code,.error.message]')" "[-32098,\"KeyError('X')\"]" 'an unknown session'
+is "$(restart X | jq -c '[.error.code,.error.message]')" "[-32098,\"KeyError('X')\"]" '… to restart'
+for p in '{}' '{"session_name":"BashSession"}' '{"session_name":"BashSession","restart":false}' '{"session_name":"BashSession","restart":1}' \
+	'{"session_name":"BashSession","restart":true,"input":"x"}' '{"session_name":"BashSession","wait_for_output":1.5,"idle_timeout":1}' \
+	'{"session_name":"BashSession","wait_for_output":1,"idle_timeout":"1"}' '{"session_name":"BashSession","wait_for_output":true,"idle_timeout":1}' \
+	'{"session_name":"BashSession","wait_for_output":1,"idle_timeout":1,"extra":1}' '{"session_name":1,"restart":true}' \
+	'{"session_name":"BashSession","wait_for_output":1,"idle_timeout":1,"max_output_bytes":"1"}' \
+	'{"session_name":"BashSession","wait_for_output":1,"idle_timeout":1,"input":5}'; do
+	is "$(rpc bash_session "$p" | code)" -32602 "refused: $p"
+done
+like "$(rpc bash_session '{"session_name":"BashSession"}' | jq -r .error.message)" "Invalid parameters: 'InteractParams.wait_for_output' Field required
+*'RestartParams.restart' Field required*" '… both shapes are reported'
+is "$(rpc bash_session_new_session '{"user":5}' | code)" -32602 'a user is a name'
+is "$(rpc bash_session_new_session '{"name":"x"}' | code)" -32602 'there is nothing else to say'
+is "$(rpc bash_session '{"session_name":"BashSession_5","wait_for_output":1,"idle_timeout":0,"max_output_bytes":-3,"input":null}' | jq -r .result)" '' 'nulls and negative limits are defaults'
+
+# ---- the end ----
+say BashSession_5 'setsid sleep 1002 & sleep 1003 &\n' 1 >/dev/null
+(say BashSession_5 'sleep 60\n' 100 >"$W/out"; echo $? >"$W/r") & j=$!
+sleep 0.5; t=$(now); in_world stop-server; is $? 0 'stop-server'; wait $j
+[ $(($(now) - t)) -lt 12000 ]; ok $? "… in bounded time ($(($(now) - t)) ms)"
+is "$(ps -eo stat=,args= | grep -v '^Z' | grep -cE '[b]ash -i|[s]leep 10')" 0 '… ends all shells and their children'
+
+# ---- other worlds ----
+rm -rf "$R/tmp/sandbox-tools"
+as_user 65534 exec '{"jsonrpc":"2.0","method":"bash_session_new_session","id":1,"params":{"user":"root"}}' >"$W/out"
+is "$(jq -c '[.error.code,.error.message]' "$W/out")" "[-32099,\"Cannot switch to user 'root': server is not running as root\"]" 'an unprivileged server cannot switch: a tool error'
+is "$(as_user 65534 exec '{"jsonrpc":"2.0","method":"bash_session_new_session","id":1,"params":{"user":"nosuch"}}' | code)" -32099 '… whoever it is'
+is "$(as_user 65534 exec '{"jsonrpc":"2.0","method":"bash_session_new_session","id":1,"params":{"user":"nobody"}}' | jq -r .result.session_name)" BashSession 'its own user is fine'
+like "$(as_user 65534 exec '{"jsonrpc":"2.0","method":"bash_session","id":1,"params":{"session_name":"BashSession","wait_for_output":5,"idle_timeout":0.5,"input":"id -u; sleep 50\n"}}' | jq -r .result)" '*65534*' '… and has a shell'
+like "$(as_user 65534 exec '{"jsonrpc":"2.0","method":"bash_session","id":1,"params":{"session_name":"BashSession","wait_for_output":5,"idle_timeout":0.5,"input":"\u0003"}}' | jq -r .result)" '*$' '… that can be interrupted'
+as_user 65534 stop-server
+
+world nobash tmp proc bin dev/pts etc
+cp "$(command -v busybox)" "$R/bin/busybox" 2>/dev/null
+if ldd "$R/bin/busybox" 2>/dev/null | grep -q '=>'; then echo '# busybox is not static'; fi
+for c in sh sleep echo stty; do ln -s busybox "$R/bin/$c"; done
+mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts "$R/dev/pts"
+TOOL_ENV='PATH=/bin'
+if [ -s "$R/bin/busybox" ] && in_world version >/dev/null && chroot "$R" /bin/sh -c : 2>/dev/null; then
+	is "$(new)" BashSession 'no bash, and /dev/ptmx is missing'
+	like "$(say BashSession '' 5 0.5)" '\[inspect_sandbox_tools: no /bin/bash here; this is /bin/sh]
+*# ' '… sh says so'
+	is "$(say BashSession 'PS1=\n')" '' '… it does not echo'
+	is "$(say BashSession 'echo hi\n')" hi '… and works'
+	is "$({ say BashSession 'sleep 100\n' 1; say BashSession '\003' 2; say BashSession 'echo back\n' 5; } | tail -n1)" back '… and can be interrupted'
+	in_world stop-server
+fi
+umount "$R/dev/pts"
+is "$(rpc bash_session_new_session | jq -c '[.error.code, (.error.message|startswith("OSError(2, "))]')" '[-32098,true]' 'no terminals: says so'
+like "$(call remote_version)" '*Server*' '… and goes on'
+world empty tmp proc dev/pts; TOOL_ENV=
+mount -t devpts -o newinstance,ptmxmode=0666 devpts "$R/dev/pts"
+is "$(rpc bash_session_new_session | jq -c '[.error.code,.error.message]')" '[-32098,"FileNotFoundError(2, '"'No such file or directory'"')"]' 'no shell at all'
+like "$(call remote_version)" '*Server*' '… and goes on'
+is "$(ls "/proc/$(server_pid)/fd" | wc -l)" "$(rpc bash_session_new_session >/dev/null; ls "/proc/$(server_pid)/fd" | wc -l)" '… without losing descriptors'
+done_testing

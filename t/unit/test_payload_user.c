@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* Users and groups out of files that may hold anything. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "payloads/sandbox-tools/child/user.h"
+
+static char passwd[64], group[64];
+
+static void put(const char *path, const char *text, size_t len)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(text, 1, len, f), len);
+	assert_int_equal(fclose(f), 0);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	snprintf(passwd, sizeof(passwd), "/tmp/test_user_p.%ld", (long)getpid());
+	snprintf(group, sizeof(group), "/tmp/test_user_g.%ld", (long)getpid());
+	return 0;
+}
+
+static int cleanup(void **state)
+{
+	(void)state;
+	unlink(passwd);
+	unlink(group);
+	return 0;
+}
+
+static int find(const char *passwd_text, const char *group_text, const char *name, struct user *ret)
+{
+	put(passwd, passwd_text, strlen(passwd_text));
+	put(group, group_text, strlen(group_text));
+	return user_find_in(passwd, group, name, ret);
+}
+
+static void test_user_find__reads_ids_home_and_groups(void **state)
+{
+	struct user u;
+
+	(void)state;
+	assert_int_equal(find("root:x:0:0:root:/root:/bin/sh\n"
+			      "agent:x:1000:1001:A,,,:/home/agent:/bin/bash\n",
+			      "root:x:0:\nwheel:x:10:bob,agent\nx:x:1001:agent\nagents:x:11:agentx\n"
+			      "last:x:12:agent", "agent", &u), 0);
+	assert_int_equal(u.uid, 1000);
+	assert_int_equal(u.gid, 1001);
+	assert_string_equal(u.home, "/home/agent");
+	assert_int_equal(u.group_count, 3);
+	assert_int_equal(u.groups[0], 1001);
+	assert_int_equal(u.groups[1], 10);
+	assert_int_equal(u.groups[2], 12);
+	assert_int_equal(find("a:x:5:6:::", "", "a", &u), 0);
+	assert_string_equal(u.home, "/");
+	assert_int_equal(find("a:x:5:6::/h", "", "a", &u), 0);
+	assert_string_equal(u.home, "/h");
+}
+
+static void test_user_find__skips_what_it_cannot_trust(void **state)
+{
+	static const char *const rows[] = {
+		"", "\n\n", "a", "a:x", "a:x:1:2", "a:x::0::/:/", "a:x:-1:0::/:/",
+		"a:x:4294967295:0::/:/", "a:x:99999999999999999999:0::/:/", "a:x:0x10:0::/:/",
+		"a:x: 1:0::/:/", "a:x:1:4294967295::/:/", "#a:x:1:1::/:/", "ab:x:1:1::/:/",
+	};
+	struct user u;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(find(rows[i], "", "a", &u), 1);
+	assert_int_equal(find("a:x:bad:1::/:/\na:x:7:7::/:/\n", "", "a", &u), 0);
+	assert_int_equal(u.uid, 7);
+	assert_int_equal(find("a:x:7:7::/:/\n", "", "", &u), 1);
+	assert_int_equal(find("a:x:7:7::/:/\n", "", "a:x", &u), 1);
+	assert_int_equal(find("#a:x:7:7::/:/\n", "", "#a", &u), 1);
+	put(passwd, "a\0b:x:1:1::/:/\n", 15);
+	assert_int_equal(user_find_in(passwd, group, "a", &u), 1);
+}
+
+static void test_user_find__survives_lines_and_files_without_end(void **state)
+{
+	size_t len = 17 << 20;
+	char *text = malloc(len + 1);
+	struct user u;
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, 'x', len);
+	text[len] = '\0';
+	assert_int_equal(find(text, "", "a", &u), 1);
+	memcpy(text + 200000, "\na:x:3:4::/:/\n", 14);
+	assert_int_equal(find(text, text, "a", &u), 0);
+	assert_int_equal(u.uid, 3);
+	/* a line that starts right after a full block, and the longest one that counts */
+	memset(text, 'x', len);
+	memcpy(text + 65536, "\na:x:3:4::/:/\n", 14);
+	assert_int_equal(find(text, text, "a", &u), 0);
+	memset(text, 'x', len);
+	memcpy(text, "a:x:3:4:", 8);
+	memcpy(text + 65535 - 6, ":/h:/\n", 6);
+	assert_int_equal(find(text, text, "a", &u), 0);
+	free(text);
+}
+
+static void test_user_find__wants_regular_files(void **state)
+{
+	struct user u;
+
+	(void)state;
+	assert_int_equal(user_find_in("/nonexistent/p", group, "a", &u), 1);
+	assert_int_equal(user_find_in("/dev/zero", group, "a", &u), 1);
+	assert_int_equal(user_find_in("/tmp", group, "a", &u), 1);
+	unlink(passwd);
+	assert_int_equal(mkfifo(passwd, 0600), 0);
+	assert_int_equal(user_find_in(passwd, group, "a", &u), 1);
+	unlink(passwd);
+	put(passwd, "a:x:3:4::/:/\n", 13);
+	assert_int_equal(user_find_in(passwd, "/dev/zero", "a", &u), 0);
+	assert_int_equal(u.group_count, 1);
+}
+
+static void test_user_find__keeps_no_more_groups_than_fit(void **state)
+{
+	char *text = calloc(1, 100000), *p = text;
+	struct user u;
+
+	(void)state;
+	assert_non_null(text);
+	for (int i = 0; i < 1000; i++)
+		p += sprintf(p, "g:x:%d:a\ng:x:%d:b,a\n", 100 + i, 100 + i);
+	assert_int_equal(find("a:x:3:4::/:/\n", text, "a", &u), 0);
+	assert_int_equal(u.group_count, USER_GROUPS_MAX);
+	free(text);
+}
+
+static void test_user_become__is_no_effort_for_oneself(void **state)
+{
+	struct user u = { .uid = getuid(), .gid = getgid(), .group_count = 1 };
+
+	(void)state;
+	u.groups[0] = u.gid;
+	assert_int_equal(user_become(&u), 0);
+	if (getuid() != 0) {
+		u.uid++;
+		assert_int_equal(user_become(&u), -EPERM);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_user_find__reads_ids_home_and_groups),
+		cmocka_unit_test(test_user_find__skips_what_it_cannot_trust),
+		cmocka_unit_test(test_user_find__survives_lines_and_files_without_end),
+		cmocka_unit_test(test_user_find__wants_regular_files),
+		cmocka_unit_test(test_user_find__keeps_no_more_groups_than_fit),
+		cmocka_unit_test(test_user_become__is_no_effort_for_oneself),
+	};
+
+	return cmocka_run_group_tests(tests, setup, cleanup);
+}
