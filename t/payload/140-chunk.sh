@@ -3,7 +3,7 @@
 # Goal: a reply longer than the host's limit comes in pieces, whole, and from a place that nobody
 # can turn against anybody.
 . "$(dirname "$(realpath "$0")")/lib.sh"
-world w tmp var/tmp proc work
+world w tmp var/tmp proc docs
 chmod 777 "$R/docs"
 D=/var/tmp/.da7be258e003d428 C=$R/var/tmp/.da7be258e003d428-json-rpc-chunks
 mkdir -p "$R$D"

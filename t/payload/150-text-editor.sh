@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: the text editor of the real program: its words, its errors, and no damage beside the edit.
 . "$(dirname "$(realpath "$0")")/lib.sh"
-world w tmp proc work dev
+world w tmp proc docs dev
 mknod "$R/dev/null" c 1 3; mknod "$R/dev/zero" c 1 5; chmod 666 "$R/dev/null" "$R/dev/zero"
 chmod 777 "$R/docs"
 F=/docs/f
@@ -44,7 +44,7 @@ is "$(at view /root/x '' 1000)" "-32099 Invalid path '/root/x': [Errno 13] Permi
 ln -s loop "$R/docs/loop"
 like "$(at view /docs/loop)" "-32099 Invalid path '/docs/loop': Symlink loop from '/docs/loop'" 'a link to itself'
 is "$(at view '' | head -n1)" 'Here are the files and directories up to 2 levels deep in /, excluding hidden items:' 'the empty path is the working directory'
-is "$(at view work/../docs/./f)" "$H $F:
+is "$(at view docs/../docs/./f)" "$H $F:
      1${T}a       b
      2$T" 'a relative path'
 is "$(at create /none/f '"file_text":""')" "-32099 Ran into [Errno 2] No such file or directory: '/none/f' while trying to write to /none/f" 'create makes no directories'

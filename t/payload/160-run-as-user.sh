@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: _run_as_user makes an in-process call another user's, all of it, or fails in so many words.
 . "$(dirname "$(realpath "$0")")/lib.sh"
-world w tmp var/tmp proc work etc home
+world w tmp var/tmp proc docs etc home
 chmod 777 "$R/docs"
 cat >"$R/etc/passwd" <<'END'
 root:x:0:0:root:/root:/bin/sh

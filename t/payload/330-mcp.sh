@@ -5,7 +5,7 @@
 FAKE=$(dirname "$(realpath "$0")")/fake_mcp.py
 [ -x /usr/bin/python3 ] || { echo "1..0 # skip needs /usr/bin/python3"; exit 0; }
 
-world w tmp proc usr etc work dev
+world w tmp proc usr etc docs dev
 mount --bind /usr "$R/usr"
 for d in bin sbin lib lib64; do
 	[ -L /$d ] && ln -s "usr/$d" "$R/$d"
