@@ -174,7 +174,7 @@ format:
 MANPAGES := $(wildcard man/*.[1-8])
 
 install: all
-	install -D -m 755 $(B)/sbinject $(DESTDIR)$(PREFIX)/bin/sbinject
+	install -s -D -m 755 $(B)/sbinject $(DESTDIR)$(PREFIX)/bin/sbinject
 	@for m in $(MANPAGES); do s=$${m##*.}; \
 		install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man$$s/$${m##*/} || exit 1; done
 	@for s in bash:bash-completion/completions/sbinject zsh:zsh/site-functions/_sbinject \
