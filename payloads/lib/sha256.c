@@ -78,31 +78,30 @@ static uint32_t rotate(uint32_t x, int n)
 
 static void compress(uint32_t state[8], const uint8_t block[64])
 {
-	uint32_t w[64], v[8];
+	uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+	uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
+	uint32_t w[64];
 
 	for (int i = 0; i < 16; i++)
 		w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
 		       (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
 	for (int i = 16; i < 64; i++) {
-		uint32_t a = w[i - 15], b = w[i - 2];
+		uint32_t x = w[i - 15], y = w[i - 2];
 
-		w[i] = w[i - 16] + w[i - 7] + (rotate(a, 7) ^ rotate(a, 18) ^ a >> 3) +
-		       (rotate(b, 17) ^ rotate(b, 19) ^ b >> 10);
+		w[i] = w[i - 16] + w[i - 7] + (rotate(x, 7) ^ rotate(x, 18) ^ x >> 3) +
+		       (rotate(y, 17) ^ rotate(y, 19) ^ y >> 10);
 	}
-	memcpy(v, state, sizeof(v));
 	for (int i = 0; i < 64; i++) {
-		uint32_t e = v[4], a = v[0];
-		uint32_t t1 = v[7] + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +
-			      ((e & v[5]) ^ (~e & v[6])) + round_constant[i] + w[i];
+		uint32_t t1 = h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +
+			      ((e & f) ^ (~e & g)) + round_constant[i] + w[i];
 		uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) +
-			      ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
+			      ((a & b) ^ (a & c) ^ (b & c));
 
-		memmove(v + 1, v, 7 * sizeof(v[0]));
-		v[4] += t1;
-		v[0] = t1 + t2;
+		h = g, g = f, f = e, e = d + t1;
+		d = c, c = b, b = a, a = t1 + t2;
 	}
-	for (int i = 0; i < 8; i++)
-		state[i] += v[i];
+	state[0] += a, state[1] += b, state[2] += c, state[3] += d;
+	state[4] += e, state[5] += f, state[6] += g, state[7] += h;
 }
 
 void sha256_init(struct sha256 *ctx)
