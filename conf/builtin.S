@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* conf/builtin.yaml as a string, and its size as a 64-bit number: see conf_builtin_text(). */
+/* conf/builtin.yaml as a string, and its size as a 64-bit number: see conf_load(). */
 	.section .rodata, "a"
 
 	.global conf_builtin_data

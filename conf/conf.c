@@ -138,11 +138,6 @@ int conf_load(const char *file, struct conf **ret, struct sb_err *err)
 	return 0;
 }
 
-const char *conf_builtin_text(void)
-{
-	return conf_builtin_data;
-}
-
 sb_fact_set conf_facts(const struct conf *conf)
 {
 	sb_fact_set facts = 0;

@@ -74,7 +74,4 @@ void conf_freep(struct conf **conf);
 /* The facts that any rule tests: all that has to be known to decide. */
 sb_fact_set conf_facts(const struct conf *conf);
 
-/* The built-in rules as text. */
-const char *conf_builtin_text(void);
-
 #endif

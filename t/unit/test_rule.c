@@ -231,10 +231,13 @@ static void check_builtin(
 	}
 }
 
+/* conf/builtin.S */
+extern const char conf_builtin_data[];
+
 static void test_rule_match__builtin_rules_take_any_linux(void **state)
 {
 	sb_auto(conf_freep) struct conf *conf = NULL;
-	const char *text = conf_builtin_text();
+	const char *text = conf_builtin_data;
 	struct sb_err err = SB_ERR_INIT;
 
 	(void)state;
@@ -248,7 +251,7 @@ static void test_rule_match__builtin_rules_take_any_linux(void **state)
 static void test_conf_facts__builtin_rules_need_no_file(void **state)
 {
 	sb_auto(conf_freep) struct conf *conf = NULL;
-	const char *text = conf_builtin_text();
+	const char *text = conf_builtin_data;
 	struct sb_err err = SB_ERR_INIT;
 	size_t i = 0, j = 0;
 	bool certain;
