@@ -65,6 +65,11 @@ words=$(sed -n '/^const char \*sb_code_name/,/^}/s/.*{SB_[A-Z_]*, "\(.*\)"}.*/\1
 is "EXIT STATUS has the words of --json" \
   "$(section "EXIT STATUS" | sed -nE 's/^\.BR ([a-z-]+) :$/\1/p' | sort | xargs)" "$words"
 
+# ---- kinds of containers ----
+
+is "KINDS OF CONTAINERS has the table that the live tests go by" \
+  "$(section "KINDS OF CONTAINERS" | sed -n '/^\.TS/,/^\.TE/p')" "$("$top/t/live/kinds.sh" man)"
+
 # ---- the environment ----
 
 used=$(cat "$top"/cmd/*.c "$top"/engine/*.c "$top"/conf/*.c |

@@ -18,6 +18,8 @@ busybox    1  static busybox, no libc
 musl       1  musl, dynamic busybox, an Alpine-like os-release
 bookworm   1  Debian 12 (essential packages)
 arm64      1  static arm64 busybox, labelled arm64/v8, needs binfmt
+mislabel   1  a static amd64 program, labelled arm64
+mislabel   1  amd64 programs only, labelled arm64
 distroless 1  glibc without a shell, runs as user 65532
 bullseye   1  Debian 11 (essential packages)
 trixie     1  Debian 13 (essential packages)
@@ -121,6 +123,10 @@ applets() {
 
 make_scratch() { pause_amd64 "$1"; }
 
+make_mislabel() { pause_amd64 "$1"; }
+
+make_mislabel() { pause_amd64 "$1"; }
+
 make_busybox() {
 	accounts "$1"
 	mkdir "$1/bin"
@@ -221,7 +227,7 @@ debian() {
 config() {
 	local arch='{"architecture":"amd64"}' user=
 	case $1 in
-	arm64) arch='{"architecture":"arm64","variant":"v8"}' ;;
+	arm64 | mislabel) arch='{"architecture":"arm64","variant":"v8"}' ;;
 	distroless) user=65532 ;;
 	esac
 	jq -n -c --arg key "$label" --arg recipe "$(recipe "$1")" \

@@ -35,13 +35,6 @@ created=$(unique c)
 ctr_new "$ENGINE" busybox "$created" >/dev/null
 fails 'created' 4 'is not running \(created\); start it' "$SBINJECT" "$created"
 
-if ctr_pause "$ENGINE" "$id" 2>/dev/null; then
-  fails 'paused' 4 'is not running \(paused\); unpause it' "$SBINJECT" "$name"
-  ctr_unpause "$ENGINE" "$id"
-else
-  skip 'paused: exit code' 'this engine cannot pause containers (rootless on cgroup v1)'
-fi
-
 # An id prefix that two containers share: make some until two begin alike.
 ids=() ambiguous=
 for i in $(seq 40); do

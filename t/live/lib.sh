@@ -3,7 +3,8 @@
 # lib.sh: what every live test (t/live/NNN-*.sh) sources: test points in TAP,
 # captured commands, and containers made over the engine's REST API by curl, so
 # that nothing depends on the program under test.  A test may say, in comments
-# at its top, "# engines: NAME...", "# images: NAME..." and "# timeout: SECONDS".
+# at its top, "# engines: NAME...", "# also: NAME..." (besides those that run every
+# test), "# images: NAME..." and "# timeout: SECONDS".
 #
 # Given by run.sh: ENGINE.  Given here: DOCKER_HOST, SBINJECT, tmp (a directory
 # removed at the end), top (the repository).

@@ -12,7 +12,7 @@ engine_sh=$here/../engines/engine.sh
 image_sh=$here/../images/image.sh
 binfmt_sh=$here/../engines/binfmt.sh
 
-engines="docker20 docker20-tls podman43 podman43-rootless docker28 podman58"
+engines="docker20 docker20-tls docker20-rootless podman43 podman43-rootless docker28 podman58"
 only=
 keep=
 jobs=2
@@ -50,14 +50,16 @@ options() {
 # declared FILE KEY: what the test's header says after "# KEY:".
 declared() { sed -n "2,20s/^# $2: *//p" "$1" | head -n 1; }
 
-# tests_for ENGINE: those that name it; and, but for an engine that only adds TLS, those that name none.
+# tests_for ENGINE: those that name it; and, but for an engine that only adds a way in, those that
+# name none.
 tests_for() {
 	local file want
 	for file in "$here"/[0-9][0-9][0-9]-*.sh; do
 		# shellcheck disable=SC2053
 		[ -z "$only" ] || [[ ${file##*/} == $only || ${file##*/} == *"$only"* ]] || continue
 		want=$(declared "$file" engines)
-		[[ " $want " == *" $1 "* ]] || { [ -z "$want" ] && [[ $1 != *-tls ]]; } || continue
+		[[ " $want $(declared "$file" also) " == *" $1 "* ]] ||
+			{ [ -z "$want" ] && [[ $1 != *-tls && $1 != docker*-rootless ]]; } || continue
 		printf '%s\n' "$file"
 	done
 }
@@ -187,6 +189,7 @@ summary() {
 	sort "$results/skips" | awk -F '\t' '
 		{ n[$1]++; where[$1] = where[$1] "\n    " $2 }
 		END { for (w in n) printf "skipped %d: %s%s\n", n[w], w, where[w] }'
+	! grep -qs '^# outcome: ' "$results"/*.sh || "$here/kinds.sh" outcomes "$results"/*.sh
 	awk '{ p += $3; f += $4; s += $5 } END {
 		printf "live: %d passed, %d failed, %d skipped\n", p, f, s
 		exit f > 0 || p == 0 }' "$results/counts"
