@@ -15,9 +15,9 @@ fails() { # fails CODE NAME [JQ]: install fails with that code, and nothing has 
 V=$R/var/tmp
 
 fails digest 'a wrong digest' '.sha256="'"$(printf 0%.0s $(seq 64))"'"'
-mount -t tmpfs -o noexec none "$V"; fails noexec 'a noexec file system'; umount "$V"
-mount -t tmpfs -o ro none "$V"; fails readonly 'a read-only file system'; umount "$V"
-mount -t tmpfs -o size=8k none "$V"; fails nospace 'a full file system'; umount "$V"
+mount -t tmpfs none "$V"; mkdir -m 700 "$(dirname "$R$CONTRACT")"; echo x >"$R$CONTRACT"; mount -o remount,ro "$V"
+fails readonly 'another program on a read-only file system'; umount "$V"
+mount -t tmpfs -o nr_inodes=1 none "$V"; fails nospace 'a file system without room for a name'; umount "$V"
 echo x >"$R/opt/inspect-sandbox-tools"; fails occupied 'a file at a link'; rm "$R/opt/inspect-sandbox-tools"
 rmdir "$R/opt"; ln -s nowhere "$R/opt"; fails occupied 'a dangling link on the way'; rm "$R/opt"; mkdir "$R/opt"
 fails start 'a service that fails' '.start=["no-such-command"]'

@@ -80,6 +80,8 @@ static bool is_ours(const struct erase *erase, int dirfd, const char *name)
 	const char *recorded = get(erase, "sha256");
 	char hex[SHA256_HEX];
 
+	if (files_is_link(dirfd, name, erase->spec->home, hex))
+		return true;
 	return files_digest(dirfd, name, hex) &&
 	       (strcmp(hex, erase->own_digest) == 0 || home_has(erase->home, hex) ||
 		       (recorded && strcmp(hex, recorded) == 0));
@@ -96,6 +98,19 @@ static int remove_chunks(int parent, const char *dir_name)
 		!S_ISDIR(st.st_mode) || st.st_uid != geteuid())
 		return 0;
 	return tree_remove(parent, name, CHUNKS_BUDGET) == 0;
+}
+
+/* Beside the home, if the program was run in there. */
+static int remove_home_chunks(const struct home *home)
+{
+	char name[NAME_MAX + 1];
+	int parent = home->fd < 0 ? -1 : tree_open_parent(home->path, name, NULL), removed;
+
+	if (parent < 0)
+		return 0;
+	removed = remove_chunks(parent, name);
+	close(parent);
+	return removed;
 }
 
 /* Opens the directory above the program's: descriptor or -1. 'name' and 'leaf' are the last two
@@ -177,6 +192,7 @@ int erase_run(const struct erase *erase, int *ret_removed, struct fail *fail)
 		return -1;
 	removed += remove_surroundings(erase, path, program > 0);
 	removed += files_remove_parents(json_object_get(erase->state, "parents"), 0);
+	removed += remove_home_chunks(erase->home);
 	removed += home_erase(erase->home, erase->keep_deliveries);
 	*ret_removed = removed;
 	return 0;

@@ -59,6 +59,22 @@ bool files_digest(int dirfd, const char *name, char hex[SHA256_HEX])
 	return good;
 }
 
+bool files_is_link(int dirfd, const char *name, const char *home, char hex[SHA256_HEX])
+{
+	char target[SPEC_PATH_MAX + SHA256_HEX + 2];
+	ssize_t n = readlinkat(dirfd, name, target, sizeof(target));
+	size_t len = strlen(home);
+
+	if (n != (ssize_t)(len + SHA256_HEX) || memcmp(target, home, len) != 0 ||
+		target[len] != '/')
+		return false;
+	target[n] = '\0';
+	if (!home_is_binary(target + len + 1))
+		return false;
+	memcpy(hex, target + len + 1, SHA256_HEX);
+	return true;
+}
+
 bool files_is_own_dir(int fd)
 {
 	struct stat st;
@@ -114,17 +130,26 @@ void files_sweep(int dirfd)
 		closedir(dir);
 }
 
-static int check_mount(int fd, const char *path, struct fail *fail)
+static bool is_noexec(int fd)
 {
 	struct statvfs fs;
 
-	if (fstatvfs(fd, &fs) < 0)
-		return 0;
-	if (fs.f_flag & ST_NOEXEC)
-		return fail_code(fail, "noexec", "'%s' is on a file system mounted noexec", path);
-	if (fs.f_flag & ST_RDONLY)
-		return fail_code(fail, "readonly", "'%s' is on a read-only file system", path);
-	return 0;
+	return fstatvfs(fd, &fs) == 0 && (fs.f_flag & ST_NOEXEC);
+}
+
+/* Is the directory, or the deepest there is above it, on a read-only file system? */
+static bool is_read_only(const char *path)
+{
+	char dir[SPEC_PATH_MAX + 1];
+	char *slash;
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	while (faccessat(AT_FDCWD, dir[0] ? dir : "/", W_OK, AT_EACCESS) < 0) {
+		if (errno != ENOENT || !(slash = strrchr(dir, '/')))
+			return errno == EROFS;
+		*slash = '\0';
+	}
+	return false;
 }
 
 int files_open(
@@ -140,6 +165,11 @@ int files_open(
 	slash = strrchr(dir, '/');
 	snprintf(target->leaf, sizeof(target->leaf), "%s", slash + 1);
 	*slash = '\0';
+	if (is_read_only(dir)) {
+		target->form = FILES_NONE;
+		target->dir = tree_open_parent(path, name, NULL);
+		return 0;
+	}
 	parent = tree_open_parent(dir, name, &noted.made);
 	/* mkdir's EEXIST is a dangling link */
 	if (parent == -EEXIST)
@@ -151,7 +181,8 @@ int files_open(
 	if (target->dir < 0)
 		return -1;
 	files_sweep(target->dir);
-	return check_mount(target->dir, dir, fail);
+	target->form = is_noexec(target->dir) ? FILES_LINK : FILES_FILE;
+	return 0;
 }
 
 void files_make_parents(const char *path, struct files_notes *notes)
@@ -230,7 +261,22 @@ static int replace(struct files_target *target, const char *temporary)
 	return renameat(dir, temporary, dir, target->leaf) < 0 ? -errno : 0;
 }
 
-static int put_temporary(struct files_target *target, const struct home *home, const char *hex,
+static void link_target(
+	char target[SPEC_PATH_MAX + SHA256_HEX + 1], const char *home, const char *hex)
+{
+	snprintf(target, SPEC_PATH_MAX + SHA256_HEX + 1, "%s/%s", home, hex);
+}
+
+static int put_link(const struct files_target *target, const struct home *home, const char *hex,
+	const char *temporary)
+{
+	char program[SPEC_PATH_MAX + SHA256_HEX + 1];
+
+	link_target(program, home->path, hex);
+	return symlinkat(program, target->dir, temporary) < 0 ? -errno : 0;
+}
+
+static int put_file(const struct files_target *target, const struct home *home, const char *hex,
 	const char *temporary)
 {
 	if (linkat(home->fd, hex, target->dir, temporary, 0) == 0)
@@ -247,25 +293,61 @@ static int put_temporary(struct files_target *target, const struct home *home, c
 	}
 }
 
+/* A link needs no room. */
+static int put_temporary(struct files_target *target, const struct home *home, const char *hex,
+	const char *temporary)
+{
+	int r = target->form == FILES_FILE ? put_file(target, home, hex, temporary) : -ENOSPC;
+
+	if (r != -ENOSPC && r != -EDQUOT)
+		return r;
+	target->form = FILES_LINK;
+	return put_link(target, home, hex, temporary);
+}
+
+/* Whether the right thing is there already; else 'was' tells what is. */
+static bool is_placed(struct files_target *target, const struct home *home, const char *hex)
+{
+	char found[SHA256_HEX] = "";
+	struct stat st;
+
+	if (target->dir < 0 || fstatat(target->dir, target->leaf, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	target->was = FILES_OTHER;
+	if (S_ISLNK(st.st_mode))
+		files_is_link(target->dir, target->leaf, home->path, found);
+	else
+		files_digest(target->dir, target->leaf, found);
+	if (strcmp(found, hex) == 0)
+		target->was = FILES_SAME;
+	if (target->was == FILES_OTHER || st.st_uid != geteuid())
+		return false;
+	return target->form == FILES_LINK ? S_ISLNK(st.st_mode) : (st.st_mode & 07777) == 0755;
+}
+
+/* On a read-only file system only what is there can stand. */
+static int accept(struct files_target *target, bool placed, struct fail *fail)
+{
+	if (placed)
+		target->form = FILES_FILE;
+	else if (target->was != FILES_ABSENT)
+		return fail_code(fail, "readonly",
+			"'%s' is another program, on a read-only file system", target->path);
+	return 0;
+}
+
 int files_place(struct files_target *target, const struct home *home, const char *hex,
 	const char *nonce, struct fail *fail)
 {
-	char temporary[64], found[SHA256_HEX];
 	struct tree_parent parent;
-	struct stat st;
+	char temporary[64];
+	bool placed = is_placed(target, home, hex);
 	int r;
 
-	if (fstatat(target->dir, target->leaf, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-		if (errno != ENOENT)
-			return fail_sys(fail, errno, "cannot examine '%s'", target->path);
-	} else {
-		bool same =
-			files_digest(target->dir, target->leaf, found) && strcmp(found, hex) == 0;
-
-		target->was = same ? FILES_SAME : FILES_OTHER;
-		if (same && st.st_uid == geteuid() && (st.st_mode & 07777) == 0755)
-			return 0;
-	}
+	if (target->form == FILES_NONE)
+		return accept(target, placed, fail);
+	if (placed)
+		return 0;
 	snprintf(temporary, sizeof(temporary), TEMPORARY "%.32s", nonce);
 	tree_parent_open(&parent, target->dir);
 	r = put_temporary(target, home, hex, temporary);
@@ -311,6 +393,32 @@ void files_commit(struct files_target *target)
 	tree_remove(target->dir, target->spare, 100000);
 	tree_parent_close(&parent);
 	target->spare[0] = '\0';
+}
+
+bool files_find(const char *path, const char *home, const char *hex, enum files_form *ret_form)
+{
+	char leaf[NAME_MAX + 1], found[SHA256_HEX] = "", dir[SPEC_PATH_MAX + 1];
+	int fd = tree_open_parent(path, leaf, NULL);
+
+	*ret_form = FILES_NONE;
+	if (fd >= 0 && files_digest(fd, leaf, found))
+		*ret_form = FILES_FILE;
+	else if (fd >= 0 && files_is_link(fd, leaf, home, found))
+		*ret_form = FILES_LINK;
+	io_close(&fd);
+	if (*ret_form != FILES_NONE)
+		return strcmp(found, hex) == 0;
+	snprintf(dir, sizeof(dir), "%s", path);
+	*strrchr(dir, '/') = '\0';
+	return is_read_only(dir);
+}
+
+const char *files_form_word(enum files_form form)
+{
+	static const char *const words[] = {
+		[FILES_FILE] = "file", [FILES_LINK] = "link", [FILES_NONE] = "none"};
+
+	return words[form];
 }
 
 /* ---- links ---- */

@@ -24,6 +24,10 @@ struct files_notes {
 
 enum files_was { FILES_ABSENT, FILES_SAME, FILES_OTHER };
 
+/* What stands at the contract path: the program; a link to the one in the home, where the file
+   system there runs no programs or is full; or nothing, where that is read-only. */
+enum files_form { FILES_FILE, FILES_LINK, FILES_NONE };
+
 /* The program at the contract path. */
 struct files_target {
 	const char *path; /* borrowed */
@@ -31,21 +35,23 @@ struct files_target {
 	char leaf[NAME_MAX + 1];
 	char spare[NAME_MAX + 1]; /* the former file under a temporary name, "" if there is none */
 	enum files_was was;
-	bool placed; /* we put a new file there */
+	enum files_form form;
+	bool placed; /* we put a new file or link there */
 };
 
-#define FILES_TARGET_INIT                             \
-	{                                             \
-		NULL, -1, "", "", FILES_ABSENT, false \
+#define FILES_TARGET_INIT                                         \
+	{                                                         \
+		NULL, -1, "", "", FILES_ABSENT, FILES_FILE, false \
 	}
 
-/* Opens the directory of 'path', making and noting what is missing, and checks that programs can
-   live there. 0 or -1 with 'fail'. */
+/* Opens the directory of 'path', making and noting what is missing, and finds out what can stand
+   there. 0 or -1 with 'fail'. */
 int files_open(struct files_target *target, const char *path, struct files_notes *notes,
 	struct fail *fail);
 /* Makes and notes the missing directories above 'path', as far as that is possible. */
 void files_make_parents(const char *path, struct files_notes *notes);
-/* Puts home/<hex> at the path, never leaving it missing or partial. */
+/* Puts home/<hex>, or a link to it, at the path, never leaving it missing or partial. Where nothing
+   can be put, that is no failure, unless another program is there. */
 int files_place(struct files_target *target, const struct home *home, const char *hex,
 	const char *nonce, struct fail *fail);
 /* Takes files_place back. */
@@ -70,5 +76,11 @@ int files_remove_parents(const json_t *parents, size_t from);
 bool files_is_own_dir(int fd);
 /* Digest of dirfd/name: true if it is a regular file of ours and of a program's size. */
 bool files_digest(int dirfd, const char *name, char hex[SHA256_HEX]);
+/* Is dirfd/name a link to a binary in the home? Then 'hex' is its digest by name. */
+bool files_is_link(int dirfd, const char *name, const char *home, char hex[SHA256_HEX]);
+/* Does the program of that digest stand at 'path', or can nothing stand there? */
+bool files_find(const char *path, const char *home, const char *hex, enum files_form *ret_form);
+/* "file", "link" or "none". */
+const char *files_form_word(enum files_form form);
 
 #endif

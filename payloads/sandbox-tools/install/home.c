@@ -17,7 +17,6 @@
 #include "payloads/lib/tree.h"
 
 #define STATE_MAX 65536
-#define HOME_CURRENT "current"
 #define KEPT_PREFIX "run-"
 #define NONCE_LENGTH 32
 #define DELIVERY_SECS 600 /* how long a delivered binary may wait for its install */

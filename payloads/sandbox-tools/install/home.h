@@ -18,6 +18,7 @@
 
 #define HOME_LOCK "lock"
 #define HOME_STATE "state.json"
+#define HOME_CURRENT "current"
 #define HOME_KEPT_MAX 16
 
 /* ---- the grammar of the names ---- */

@@ -215,7 +215,10 @@ static int place_files(struct install *in, struct fail *fail)
 
 	if (write_intent(in, fail) < 0 ||
 		files_open(&in->target, in->spec.path, &in->notes, fail) < 0 ||
-		files_place(&in->target, &in->home, in->spec.sha256, in->spec.nonce, fail) < 0 ||
+		files_place(&in->target, &in->home, in->spec.sha256, in->spec.nonce, fail) < 0)
+		return -1;
+	/* a link to what is not there is of no use */
+	if (in->target.form != FILES_NONE &&
 		files_link(in->spec.links, in->spec.path, in->made_links, &in->notes, fail) < 0)
 		return -1;
 	/* once more: with other directories there, another one may be right */
@@ -243,7 +246,12 @@ static bool is_right(const struct install *in, const json_t *server)
 static int start(const struct install *in, const json_t *args, int64_t deadline, struct fail *fail)
 {
 	struct launch launch = {in->spec.path, args, in->env, in->spec.cwd, deadline};
+	char current[SPEC_PATH_MAX + sizeof("/" HOME_CURRENT)];
 
+	if (in->target.form == FILES_NONE) {
+		snprintf(current, sizeof(current), "%s/" HOME_CURRENT, in->spec.home);
+		launch.program = current;
+	}
 	return launch_run(&launch, fail);
 }
 
@@ -339,9 +347,12 @@ static void undo(struct install *in)
 
 static const char *was(const struct install *in)
 {
+	bool same = in->target.was == FILES_SAME ||
+		    (in->target.form == FILES_NONE && !strcmp(in->old_current, in->spec.sha256));
+
 	if (in->target.was == FILES_OTHER || in->stopped_old)
 		return "other";
-	return in->target.was == FILES_SAME ? "same" : "absent";
+	return same ? "same" : "absent";
 }
 
 static int report(struct install *in)
@@ -355,6 +366,8 @@ static int report(struct install *in)
 		json_object_set_new(receipt, "was", json_string(was(in)));
 		json_object_set_new(receipt, "started", json_boolean(in->started));
 		json_object_set_new(receipt, "path", json_string(in->spec.path));
+		json_object_set_new(
+			receipt, "placed", json_string(files_form_word(in->target.form)));
 	}
 	return receipt_print(receipt, 0);
 }

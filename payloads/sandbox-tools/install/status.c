@@ -1,29 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* status: what is installed and what runs. Starts and changes nothing. */
-#include <limits.h>
 #include <stddef.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "payloads/lib/frame.h"
-#include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
-#include "payloads/lib/tree.h"
 #include "payloads/sandbox-tools/cli.h"
 #include "payloads/sandbox-tools/install/files.h"
 #include "payloads/sandbox-tools/install/process.h"
 #include "payloads/sandbox-tools/install/spec.h"
 #include "payloads/sandbox-tools/server/service.h"
-
-static bool is_at(const char *path, const char *hex)
-{
-	char leaf[NAME_MAX + 1], found[SHA256_HEX];
-	int dir = path ? tree_open_parent(path, leaf, NULL) : -1;
-	bool is = dir >= 0 && files_digest(dir, leaf, found) && strcmp(found, hex) == 0;
-
-	io_close(&dir);
-	return is;
-}
 
 /* 'place' is NULL if it cannot be told. */
 static json_t *server_part(struct place *place, int64_t deadline)
@@ -49,8 +34,9 @@ static int run(const struct cli *cli)
 	char hex[SHA256_HEX];
 	struct place place;
 	struct spec spec;
+	enum files_form form;
 	json_t *receipt;
-	bool placed;
+	bool placed, path_ok;
 
 	(void)cli;
 	sys_self_digest(hex);
@@ -59,11 +45,14 @@ static int run(const struct cli *cli)
 	if (spec_read(&spec, SPEC_STATUS, 0, &fail) < 0)
 		return receipt_fail(&spec, &fail);
 	receipt = receipt_new(&spec, 1);
+	path_ok = spec.path && files_find(spec.path, spec.home, hex, &form);
 	if (receipt) {
 		json_object_set_new(receipt, "sha256", json_string(hex));
 		json_object_set_new(receipt, "release", json_string(RELEASE));
 		json_object_set_new(receipt, "wire", json_integer(FRAME_WIRE));
-		json_object_set_new(receipt, "path_ok", json_boolean(is_at(spec.path, hex)));
+		json_object_set_new(receipt, "path_ok", json_boolean(path_ok));
+		if (path_ok)
+			json_object_set_new(receipt, "placed", json_string(files_form_word(form)));
 		json_object_set_new(
 			receipt, "server", server_part(placed ? &place : NULL, spec.deadline));
 	}

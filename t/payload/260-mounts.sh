@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Goal: where the program cannot stand at its path, a link to the home does; where nothing can, the
+# service runs without a name. Each form can be repeated, replaced, and taken away without a trace.
+. "$(dirname "$(realpath "$0")")/lib.sh"
+world w tmp proc var/tmp opt etc
+V=$R/var/tmp
+cp "$PROGRAM" "$W/other"; printf 'x' >>"$W/other"; OTHER=$(sha256sum "$W/other" | cut -d' ' -f1)
+
+said() { echo "$out" | jq -c '[.ok,.was,.started,.placed]'; }
+status() {
+	printf '{"nonce":"%s","home":"/.sbinject","path":"%s"}\n' "$(nonce)" "$CONTRACT" |
+		env -i /usr/sbin/chroot "$R" "/.sbinject/${1:-$HEX}" status | jq -c '[.path_ok,.placed,.server.running]'
+}
+chunks() { mkdir -p "$R/.sbinject-json-rpc-chunks/0"; touch "$R/.sbinject-json-rpc-chunks/0/a.jsonrpc"; }
+
+# form NAME FORM: what stands there now is to be a link, or nothing
+form() {
+	before=$(listing)
+	put; out=$(run_staged); is "$(said)" "[true,\"absent\",true,\"$2\"]" "$1: install"
+	is "$(status)" "[true,\"$2\",true]" '… status'
+	pid=$(jq .pid "$R/tmp/sandbox-tools/server.pid")
+	put; out=$(run_staged); is "$(said)" "[true,\"same\",false,\"$2\"]" '… install again changes nothing'
+	kill -9 "$pid"; put; out=$(run_staged); is "$(said)" "[true,\"same\",true,\"$2\"]" '… a killed service is started again'
+	put "$W/other"; out=$(run_staged); is "$(said)" "[true,\"other\",true,\"$2\"]" '… an upgrade'
+	is "$(status "$OTHER")" "[true,\"$2\",true]" '… and its status'
+	[ "$2" = none ] || is "$(readlink "$R$CONTRACT"):$(stat -c '%u %a' "$(dirname "$R$CONTRACT")")" "/.sbinject/$OTHER:0 700" '… the link leads to it, in a closed directory'
+	put; out=$(run_staged '.start=["no-such-command"]'); is "$(echo "$out" | jq -c '[.ok,.code]')" '[false,"start"]' '… an upgrade that fails'
+	is "$(status "$OTHER" | jq -c '.[0:2]')" "[true,\"$2\"]" '… brings the old one back'
+	put; out=$(run_staged); chunks
+	printf '{"nonce":"%s","home":"/.sbinject","path":"%s","links":["/opt/inspect-sandbox-tools"]}\n' "$(nonce)" "$CONTRACT" |
+		env -i /usr/sbin/chroot "$R" "/.sbinject/$HEX" uninstall >"$W/out"
+	is "$(jq .ok "$W/out"):$(servers):$(listing)" "true:0:$before" '… uninstall leaves no trace'
+	put; out=$(run_staged '.start=["no-such-command"]')
+	is "$(echo "$out" | jq -c '[.ok,.code]'):$(servers):$(listing)" "[false,\"start\"]:0:$before" '… nor does a first install that fails'
+}
+
+mount -t tmpfs -o noexec none "$V"; form 'noexec' link; umount "$V"
+mount -t tmpfs -o size=64k none "$V"; form 'too small' link; umount "$V"
+mount -t tmpfs -o ro none "$V"; form 'read-only' none; umount "$V"
+
+# what others left at the path is not taken for ours
+mount -t tmpfs -o noexec none "$V"
+C=$(dirname "$R$CONTRACT")
+for target in /etc/passwd "/.sbinject/../etc/passwd" "/.sbinject/$(printf 0%.0s $(seq 64))"; do
+	mkdir -m 700 "$C"; ln -s "$target" "$R$CONTRACT"
+	put; out=$(run_staged); is "$(said):$(readlink "$R$CONTRACT")" "[true,\"other\",true,\"link\"]:/.sbinject/$HEX" "a link to $target is replaced"
+	uninstall "/.sbinject/$HEX" >/dev/null; rm -rf "$C"
+done
+install >/dev/null; rm "$R$CONTRACT"; is "$(status)" '[false,null,true]' 'a lost link is told'
+ln -s /etc/passwd "$R$CONTRACT"; is "$(status)" '[false,null,true]' '… and a wrong one'
+uninstall "/.sbinject/$HEX" >/dev/null; is "$(readlink "$R$CONTRACT")" /etc/passwd '… which is left to its owner'
+umount "$V"
+
+# the same program, put there by whoever made the read-only file system
+mount -t tmpfs none "$V"; mkdir -m 700 "$C"; cp "$PROGRAM" "$R$CONTRACT"; mount -o remount,ro "$V"
+put; out=$(run_staged); is "$(said)" '[true,"same",true,"file"]' 'the right program on a read-only file system'
+uninstall >/dev/null; umount "$V"
+done_testing
