@@ -26,6 +26,9 @@ static const struct own_mount {
  */
 static const char *const podman_homes[] = {"/run", "/tmp", "/var/tmp"};
 
+/* No link of an image is in the way to it: an upload replaces what is there. */
+static const char root_home[] = "/.sbinject";
+
 static const char *const usual_dirs[] = {
 	"/",
 	"/var/tmp",
@@ -182,8 +185,13 @@ int recon_home(const struct eng_container *container, enum eng_kind engine, stru
 	const char *why[SB_ARRAY_SIZE(podman_homes)];
 
 	if (!container->read_only) {
+		why[0] = recon_place_why_not(container, engine, root_home);
 		*ret = (struct recon_home){"/", false};
-		return 0;
+		return !why[0] ? 0
+			       : sb_err_set(err, SB_UNSUPPORTED,
+					 "'%s' is %s, so no program can be put there; start it "
+					 "without that mount",
+					 root_home, why[0]);
 	}
 	if (engine == ENG_DOCKER)
 		return sb_err_set(err, SB_UNSUPPORTED,

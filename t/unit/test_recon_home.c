@@ -68,6 +68,38 @@ static void test_recon_home__is_the_root_where_it_is_writable(void **state)
 	}
 }
 
+static void test_recon_home__is_not_below_a_mount_that_hides_it(void **state)
+{
+	static const struct {
+		enum eng_kind engine;
+		struct eng_mount mount;
+		const char *why; /* NULL: it will do */
+	} rows[] = {
+		{ENG_DOCKER, {ENG_MOUNT_TMPFS, "/.sbinject", "", true, false},
+			"a tmpfs that docker does not reach"},
+		{ENG_PODMAN, {ENG_MOUNT_TMPFS, "/.sbinject", "", true, false}, NULL},
+		{ENG_PODMAN, {ENG_MOUNT_TMPFS, "/.sbinject", "", true, true}, "mounted noexec"},
+		{ENG_DOCKER, {ENG_MOUNT_BIND, "/.sbinject", "", true, false},
+			"a bind mount: data of the host"},
+		{ENG_DOCKER, {ENG_MOUNT_BIND, "/.sbinject/x", "", true, false}, NULL},
+		{ENG_DOCKER, {ENG_MOUNT_BIND, "/.sbinjection", "", true, false}, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(rows); i++) {
+		struct scene scene = {.mounts = {rows[i].mount}};
+		struct recon_home home = {0};
+		struct sb_err err = SB_ERR_INIT;
+
+		set(&scene, "running", false, 1);
+		assert_int_equal(recon_home(&scene.container, rows[i].engine, &home, &err),
+			rows[i].why ? -1 : 0);
+		assert_int_equal(err.code, rows[i].why ? SB_UNSUPPORTED : SB_OK);
+		if (rows[i].why)
+			assert_non_null(strstr(err.text, rows[i].why));
+	}
+}
+
 static void test_recon_home__does_not_exist_on_docker_with_a_read_only_root(void **state)
 {
 	struct scene scene = {.mounts = {tmpfs("/run", true, false), data(ENG_MOUNT_VOLUME, "/v")}};
@@ -242,6 +274,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_recon_home__is_the_root_where_it_is_writable),
 		cmocka_unit_test(test_recon_home__does_not_exist_on_docker_with_a_read_only_root),
+		cmocka_unit_test(test_recon_home__is_not_below_a_mount_that_hides_it),
 		cmocka_unit_test(test_recon_home__is_a_tmpfs_of_podman),
 		cmocka_unit_test(test_recon_home__names_all_causes_on_podman),
 		cmocka_unit_test(test_recon_place_why_not__knows_what_engines_reach),
