@@ -10,6 +10,7 @@
 #define CMD_CMD_H
 
 #include "cmd/opt.h"
+#include "payloads/deliver.h"
 
 struct cmd_env;
 
@@ -50,7 +51,7 @@ int cmd_timeout_ms(const struct cmd_env *env);
 
 /* What one container came to: a line for people and an object for programs. */
 struct cmd_result {
-	char line[600];
+	char line[2048];
 	json_t *json; /* owned */
 };
 
@@ -64,6 +65,9 @@ typedef int (*cmd_each_fn)(const struct cmd_env *env, struct plan *plan, const c
  * as it comes, and progress on a terminal. `doing` is the word for it: "injecting into".
  */
 enum sb_code cmd_each(const struct cmd_env *env, const char *doing, cmd_each_fn fn);
+
+/* For a line: " at PATH", with what is particular about what stands there. Returns text. */
+const char *cmd_where(const struct plan *plan, enum deliver_placed placed, char *text, size_t size);
 
 /* ---- what the others need for a single container ---- */
 

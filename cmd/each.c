@@ -5,6 +5,7 @@
 #include "engine/clock.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { PROGRESS_AFTER_MS = 300 };
@@ -20,6 +21,22 @@ struct work {
 	enum sb_code failure; /* what they have in common; SB_SOME_FAILED when that is nothing */
 	bool interrupted;
 };
+
+const char *cmd_where(const struct plan *plan, enum deliver_placed placed, char *text, size_t size)
+{
+	const char *path = plan->conf->path;
+
+	if (placed == PLACED_FILE)
+		snprintf(text, size, " at %s", path);
+	else if (placed == PLACED_LINK)
+		snprintf(text, size, " by a link at %s", path);
+	else
+		snprintf(text, size,
+			" in %s, with no name at '%s', which is read-only: only 'sbinject call' "
+			"and 'pipe' find it",
+			plan->home_path, path);
+	return text;
+}
 
 static int run_one(const struct work *work, struct eng_client **client, const char *ref,
 	struct cmd_result *ret, struct sb_err *err)

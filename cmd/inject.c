@@ -64,6 +64,7 @@ static int inject_one(const struct cmd_env *env, struct plan *plan, const char *
 	struct deliver_receipt receipt;
 	int64_t start = sb_now_ms();
 	enum outcome outcome;
+	char where[1300];
 	int ms;
 
 	if (cmd_has(env, OPT_DRY_RUN))
@@ -73,13 +74,17 @@ static int inject_one(const struct cmd_env *env, struct plan *plan, const char *
 	ms = (int)(sb_now_ms() - start);
 	outcome = outcome_of(&receipt);
 	ret->json = describe(plan, ref, outcomes[outcome].word);
+	if (receipt.placed == PLACED_NONE)
+		json_object_set_new(ret->json, "path", json_null());
+	json_object_set_new(ret->json, "placed", json_string(deliver_placed_word(receipt.placed)));
 	json_object_set_new(ret->json, "pid", json_integer(receipt.pid));
 	json_object_set_new(ret->json, "uid", json_integer(receipt.uid));
 	json_object_set_new(ret->json, "ms", json_integer(ms));
 	snprintf(ret->line, sizeof(ret->line),
-		"%s: %s inspect-sandbox-tools %s (%s, sha256 %.12s) at %s, pid %lld, in %d ms", ref,
+		"%s: %s inspect-sandbox-tools %s (%s, sha256 %.12s)%s, pid %lld, in %d ms", ref,
 		outcomes[outcome].text, receipt.release, plan->facts.value[SB_FACT_ARCH],
-		receipt.sha256, plan->conf->path, receipt.pid, ms);
+		receipt.sha256, cmd_where(plan, receipt.placed, where, sizeof(where)), receipt.pid,
+		ms);
 	return 0;
 }
 

@@ -28,18 +28,22 @@ static int status_one(const struct cmd_env *env, struct plan *plan, const char *
 	struct cmd_result *ret, struct sb_err *err)
 {
 	struct deliver_status status;
+	char where[1300];
 
 	(void)env;
 	if (deliver_status(plan, &status, err) < 0 || check_health(plan, &status, err) < 0)
 		return -1;
-	ret->json = json_pack("{s:o, s:s, s:b, s:b, s:s, s:s, s:s, s:I, s:I, s:I, s:b}",
+	ret->json = json_pack("{s:o, s:s, s:b, s:b, s:o, s:s, s:s, s:s, s:I, s:I, s:I, s:b}",
 		"container", out_string(ref), "id", plan->container.id, "ok", 1, "healthy", 1,
-		"path", plan->conf->path, "release", status.release, "sha256", status.sha256, "pid",
-		(json_int_t)status.pid, "uid", (json_int_t)status.uid, "uptime_ms",
-		(json_int_t)status.uptime_ms, "can_switch_user", (int)status.can_switch);
+		"path", status.placed == PLACED_NONE ? json_null() : out_string(plan->conf->path),
+		"placed", deliver_placed_word(status.placed), "release", status.release, "sha256",
+		status.sha256, "pid", (json_int_t)status.pid, "uid", (json_int_t)status.uid,
+		"uptime_ms", (json_int_t)status.uptime_ms, "can_switch_user",
+		(int)status.can_switch);
 	snprintf(ret->line, sizeof(ret->line),
-		"%s: healthy: inspect-sandbox-tools %s (sha256 %.12s) at %s, pid %lld, uid %lld, up %lld s%s",
-		ref, status.release, status.sha256, plan->conf->path, status.pid, status.uid,
+		"%s: healthy: inspect-sandbox-tools %s (sha256 %.12s)%s, pid %lld, uid %lld, up %lld s%s",
+		ref, status.release, status.sha256,
+		cmd_where(plan, status.placed, where, sizeof(where)), status.pid, status.uid,
 		status.uptime_ms / 1000,
 		status.can_switch ? "" : "; it cannot run tools as other users");
 	return 0;

@@ -95,12 +95,36 @@ static int read_was(const json_t *doc, enum deliver_was *ret, struct sb_err *err
 	return garbled("its receipt is incomplete", err);
 }
 
+static const char *const placed_words[] = {
+	[PLACED_FILE] = "file", [PLACED_LINK] = "link", [PLACED_NONE] = "none"};
+
+const char *deliver_placed_word(enum deliver_placed placed)
+{
+	return placed_words[placed];
+}
+
+/* Releases before these words always placed a file. */
+static int read_placed(const json_t *doc, enum deliver_placed *ret, struct sb_err *err)
+{
+	const char *word = sb_json_str(doc, "placed");
+
+	*ret = PLACED_FILE;
+	if (!sb_json_at(doc, "placed"))
+		return 0;
+	for (unsigned i = 0; word && i < SB_ARRAY_SIZE(placed_words); i++)
+		if (!strcmp(word, placed_words[i])) {
+			*ret = i;
+			return 0;
+		}
+	return garbled("its receipt is incomplete", err);
+}
+
 int receipt_read_install(
 	const json_t *doc, const char *sha256, struct deliver_receipt *ret, struct sb_err *err)
 {
 	if (copy_digest(ret->sha256, doc, "sha256", err) < 0 ||
 		copy_word(ret->release, sizeof(ret->release), doc, "release", plain, err) < 0 ||
-		read_was(doc, &ret->was, err) < 0)
+		read_was(doc, &ret->was, err) < 0 || read_placed(doc, &ret->placed, err) < 0)
 		return -1;
 	if (strcmp(ret->sha256, sha256) != 0)
 		return sb_err_set(err, SB_MISMATCH,
@@ -115,7 +139,8 @@ int receipt_read_install(
 
 int receipt_read_status(const json_t *doc, struct deliver_status *ret, struct sb_err *err)
 {
-	if (copy_word(ret->release, sizeof(ret->release), doc, "release", plain, err) < 0)
+	if (copy_word(ret->release, sizeof(ret->release), doc, "release", plain, err) < 0 ||
+		read_placed(doc, &ret->placed, err) < 0)
 		return -1;
 	ret->path_ok = sb_json_bool(doc, "path_ok");
 	ret->running = sb_json_bool(doc, "server.running");

@@ -223,6 +223,9 @@ static void test_receipt_read_install__refuses_odd_ones(void **state)
 		INSTALL(SHA, "\\u001b[31m", ",\"was\":\"same\""),
 		INSTALL(SHA, "0.1.0 \\n", ",\"was\":\"same\""),
 		INSTALL(SHA, "01234567890123456789012345678901", ",\"was\":\"same\""),
+		INSTALL(SHA, "0.1.0", ",\"was\":\"same\",\"placed\":\"nowhere\""),
+		INSTALL(SHA, "0.1.0", ",\"was\":\"same\",\"placed\":null"),
+		INSTALL(SHA, "0.1.0", ",\"was\":\"same\",\"placed\":7"),
 		INSTALL("", "0.1.0", ",\"was\":\"same\""),
 		INSTALL("0123", "0.1.0", ",\"was\":\"same\""),
 		INSTALL(SHA "0", "0.1.0", ",\"was\":\"same\""),
@@ -261,6 +264,36 @@ static void test_receipt_read_install__names_both_digests(void **state)
 	assert_non_null(strstr(err.text, "0123456789ab"));
 }
 
+/* Earlier releases placed a file, and did not say so. */
+static void test_receipt_read__tells_what_stands_at_the_path(void **state)
+{
+	static const struct {
+		const char *member;
+		enum deliver_placed placed;
+	} rows[] = {{"", PLACED_FILE}, {",\"placed\":\"file\"", PLACED_FILE},
+		{",\"placed\":\"link\"", PLACED_LINK}, {",\"placed\":\"none\"", PLACED_NONE}};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(rows); i++) {
+		struct deliver_receipt receipt = {.placed = 7};
+		struct deliver_status status = {.placed = 7};
+		struct sb_err err = SB_ERR_INIT;
+		char line[512];
+		json_auto_t *doc = NULL;
+
+		snprintf(line, sizeof(line),
+			HEAD "\"ok\":true,\"sha256\":\"" SHA
+			     "\",\"release\":\"1\",\"was\":\"same\"%s}",
+			rows[i].member);
+		doc = parse(line, &err);
+		assert_int_equal(receipt_read_install(doc, SHA, &receipt, &err), 0);
+		assert_int_equal(receipt.placed, rows[i].placed);
+		assert_int_equal(receipt_read_status(doc, &status, &err), 0);
+		assert_int_equal(status.placed, rows[i].placed);
+	}
+	assert_string_equal(deliver_placed_word(PLACED_NONE), "none");
+}
+
 static void test_receipt_read_status__reads_ours(void **state)
 {
 	struct deliver_status status = {0};
@@ -291,6 +324,7 @@ static void test_receipt_read_status__refuses_odd_ones(void **state)
 		HEAD "\"ok\":true}",
 		HEAD "\"ok\":true,\"release\":7}",
 		HEAD "\"ok\":true,\"release\":\"a b\"}",
+		HEAD "\"ok\":true,\"release\":\"1\",\"placed\":\"there\"}",
 		HEAD "\"ok\":true,\"release\":\"1\",\"server\":{\"running\":true}}",
 		HEAD "\"ok\":true,\"release\":\"1\",\"server\":{\"running\":true,\"sha256\":null}}",
 		HEAD
@@ -343,6 +377,7 @@ int main(void)
 		cmocka_unit_test(test_receipt_read_install__reads_ours),
 		cmocka_unit_test(test_receipt_read_install__refuses_odd_ones),
 		cmocka_unit_test(test_receipt_read_install__names_both_digests),
+		cmocka_unit_test(test_receipt_read__tells_what_stands_at_the_path),
 		cmocka_unit_test(test_receipt_read_status__reads_ours),
 		cmocka_unit_test(test_receipt_read_status__refuses_odd_ones),
 		cmocka_unit_test(test_receipt_read_status__refuses_short_digests),
