@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Goal: no clock matters but the one that runs evenly; that may stand anywhere.
+. "$(dirname "$(realpath "$0")")/lib.sh"
+
+# Wall-clock time is asked for in two places: when old pieces of long replies are deleted, and when
+# an installation leaves things as old as they were. A third one wants to be looked at.
+is "$(cd "$(dirname "$0")/../.." && grep -rlE 'CLOCK_REALTIME|[^_a-z]time\(|gettimeofday|strftime|localtime|gmtime' payloads/lib payloads/sandbox-tools --include='*.c' | sort | tr '\n' ' ')" \
+	'payloads/sandbox-tools/chunk/store.c payloads/sandbox-tools/install/home.c ' 'wall-clock time is used where it is known to be'
+
+unshare --time true 2>/dev/null || { echo '# no time namespaces here'; done_testing; }
+mkdir -m 755 "$W/d"
+export INSPECT_SANDBOX_TOOLS_DIR="$W/d"
+far=4000000000
+for shift in "--monotonic=$far --boottime=$far" "--boottime=$far"; do
+	# shellcheck disable=SC2086
+	AT="unshare --time $shift"
+	rpc() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "${2:-"{}"}" | $AT "$PROGRAM" exec; }
+	start() { rpc exec_remote_start "$(jq -nc --arg c "$1" '{command:$c}')" | jq .result.pid; }
+	like "$(rpc remote_version)" '*"result"*' "clocks at $shift: it starts"
+	pid=$(start 'echo hi; exit 4')
+	is "$(rpc exec_remote_poll "{\"pid\":$pid}" | jq -c '.result|[.stdout,.exit_code]')" '["hi\n",4]' '… runs jobs'
+	pid=$(start 'sleep 100')
+	is "$(rpc exec_remote_poll "{\"pid\":$pid}" | jq -r .result.state)" running '… a poll ends'
+	pid=$(start '(trap "" TERM; exec sleep 101) & setsid sleep 102 & wait'); sleep 0.3
+	is "$(rpc exec_remote_kill "{\"pid\":$pid}" | jq .result.seq)" 1 '… a kill ends'
+	wait_for eval '[ "$(pgrep -fc "sleep 10[12]")" = 0 ]'; ok $? '… and reaches all'
+	# seen from where other times are: nobody's identity may hang on it
+	T=$PROGRAM
+	like "$(request remote_version 1 | "$T" exec)" '*"result"*' '… callers of another time are served'
+	$AT "$T" stop-server; is "$?:$(servers)" 0:0 '… and stop it'
+done
+unshare --time --boottime=$far "$T" start-server >/dev/null
+kill -STOP "$(jq .pid "$W/d/server.pid")"
+like "$(request remote_version 1 | "$T" exec)" '*"result"*' 'one of another time that hangs is replaced'
+"$T" stop-server; is "$?:$(servers)" 0:0 '… and the new one stops'
+
+# the age of stored replies, should the clock have jumped: the worst is an error that says it
+C=$W/bin-json-rpc-chunks
+mkdir "$W/bin"; cp "$PROGRAM" "$W/bin/t"; seq 5000 >"$W/f"
+K=__inspect_json_rpc_response_chunk__
+long() { printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"view","path":"%s"},"id":7}' "$W/f" | env INSPECT_SANDBOX_JSON_RPC_RESPONSE_MAX_BYTES=10000 "$W/bin/t" exec; }
+next() { jq -c "{jsonrpc:\"2.0\",id:1,method:\"$K\",params:(.$K|{handle,offset:.next_offset})}" "$W/p" | env INSPECT_SANDBOX_JSON_RPC_RESPONSE_MAX_BYTES=10000 "$W/bin/t" exec; }
+long >"$W/p"
+touch -d '+10 years' "$C"/0/*; long >/dev/null
+like "$(next)" "*$K*" 'a stored reply from the future stays readable'
+touch -d '2 hours ago' "$C"/0/*; long >/dev/null
+is "$(next | jq -c '.error|[.code,.message]')" '[-32000,"chunk handle not found"]' 'one that has aged suddenly is gone, and that is said'
+done_testing
