@@ -74,26 +74,32 @@ payload-check: payload-test $(PAYLOADS)
 	@r=0; for t in t/payload/[0-9]*.sh; do echo "# $$t"; B='$(PB)' ARCHES='$(ARCHES)' sh $$t || r=1; \
 	done; exit $$r
 
-# libFuzzer: t/fuzz/fuzz_<name>.c with the sources it is about
-PAYLOAD_FUZZERS := chunk mcp rpc terminal
-PAYLOAD_FUZZ_chunk := $(wildcard payloads/sandbox-tools/chunk/envelope.c)
-PAYLOAD_FUZZ_mcp := $(addprefix payloads/sandbox-tools/mcp/,jsontext.c message.c encoding.c)
-PAYLOAD_FUZZ_rpc := $(wildcard payloads/sandbox-tools/rpc/*.c)
-PAYLOAD_FUZZ_terminal := payloads/lib/utf8.c $(addprefix payloads/sandbox-tools/bash_session/,output.c terminal.c)
+# libFuzzer. A fuzzer's own definitions stand in for what it does not want of the library.
+PAYLOAD_FUZZERS := chunk editor lib mcp methods pipe rpc spec terminal user
+PAYLOAD_FUZZ_DIR := $(B)/payloads/fuzz
+PAYLOAD_FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
+PAYLOAD_FUZZ_OBJ := $(PAYLOAD_TEST_OBJ:$(PAYLOAD_TEST_DIR)/%=$(PAYLOAD_FUZZ_DIR)/%)
 FUZZ_SECONDS ?= 60
 
-$(PAYLOAD_FUZZERS:%=$(PAYLOAD_TEST_DIR)/fuzz_%): $(PAYLOAD_TEST_DIR)/fuzz_%: t/fuzz/fuzz_%.c $(PAYLOAD_SRC)
+$(PAYLOAD_FUZZ_DIR)/%.o: %.c
 	@mkdir -p $(@D)
-	$(Q)clang $(PAYLOAD_CPP) -g -O1 -fsanitize=fuzzer,address,undefined -o $@ \
-		$< $(PAYLOAD_FUZZ_$*) payloads/lib/buf.c payloads/lib/fail.c -ljansson
+	$(Q)clang $(PAYLOAD_CPP) $(PAYLOAD_FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 
-payload-fuzz: $(PAYLOAD_FUZZERS:%=$(PAYLOAD_TEST_DIR)/fuzz_%)
+$(PAYLOAD_FUZZ_DIR)/libpayload.a: $(PAYLOAD_FUZZ_OBJ)
+	$(Q)rm -f $@ && $(AR) rcD $@ $^
+
+$(PAYLOAD_FUZZERS:%=$(PAYLOAD_FUZZ_DIR)/fuzz_%): $(PAYLOAD_FUZZ_DIR)/fuzz_%: t/fuzz/fuzz_%.c $(PAYLOAD_FUZZ_DIR)/libpayload.a
+	$(Q)clang $(PAYLOAD_CPP) $(PAYLOAD_FUZZ_FLAGS) -fsanitize=fuzzer $(PAYLOAD_WARN) -o $@ $^ -ljansson
+
+-include $(PAYLOAD_FUZZ_OBJ:.o=.d)
+
+payload-fuzz: $(PAYLOAD_FUZZERS:%=$(PAYLOAD_FUZZ_DIR)/fuzz_%)
 	@for f in $(PAYLOAD_FUZZERS); do echo "fuzzing $$f for $(FUZZ_SECONDS) s"; \
-		mkdir -p $(PAYLOAD_TEST_DIR)/corpus/$$f; \
-		$(PAYLOAD_TEST_DIR)/fuzz_$$f -max_total_time=$(FUZZ_SECONDS) -verbosity=0 \
-		$(PAYLOAD_TEST_DIR)/corpus/$$f t/fuzz/corpus/$$f || exit 1; done
+		mkdir -p $(PAYLOAD_FUZZ_DIR)/corpus/$$f; d=t/fuzz/$$f.dict; [ ! -f $$d ] || d="-dict=$$d"; \
+		$(PAYLOAD_FUZZ_DIR)/fuzz_$$f -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -timeout=10 \
+		-rss_limit_mb=2048 $${d##t/*} $(PAYLOAD_FUZZ_DIR)/corpus/$$f t/fuzz/corpus/$$f || exit 1; done
 
-payload-fuzz-replay: $(PAYLOAD_FUZZERS:%=$(PAYLOAD_TEST_DIR)/fuzz_%)
+payload-fuzz-replay: $(PAYLOAD_FUZZERS:%=$(PAYLOAD_FUZZ_DIR)/fuzz_%)
 	@for f in $(PAYLOAD_FUZZERS); do \
-		$(PAYLOAD_TEST_DIR)/fuzz_$$f -runs=0 -verbosity=0 t/fuzz/corpus/$$f || exit 1; \
+		$(PAYLOAD_FUZZ_DIR)/fuzz_$$f -runs=0 -verbosity=0 -timeout=10 t/fuzz/corpus/$$f || exit 1; \
 		echo "ok - fuzz corpus $$f ($$(ls t/fuzz/corpus/$$f | wc -l) inputs)"; done
