@@ -33,11 +33,18 @@ struct conf_test {
 	size_t count;
 };
 
+/* Who the service is in the container. */
+enum conf_service {
+	CONF_ROOT, /* root, out of reach for all others */
+	CONF_USER, /* the user that the container itself runs as */
+};
+
 struct conf_rule {
 	struct conf_test *tests;
 	size_t count;	   /* 0: `when: {}`, holds for every container */
 	sb_fact_set facts; /* union of the tests' facts */
 	const struct conf_payload *use;
+	enum conf_service service;
 	int line, column;
 };
 
@@ -67,6 +74,9 @@ int conf_load(const char *file, struct conf **ret, struct sb_err *err) sb_must_c
  */
 int conf_parse(const char *text, size_t len, const char *name, const char *dir, struct conf **ret,
 	struct sb_err *err) sb_must_check;
+
+/* "root" or "user". */
+const char *conf_service_name(enum conf_service service);
 
 void conf_free(struct conf *conf);
 void conf_freep(struct conf **conf);

@@ -445,9 +445,29 @@ static int read_use(const struct reader *r, const struct yml_node *node, void *i
 	return 0;
 }
 
+static const char *const service_names[] = {[CONF_ROOT] = "root", [CONF_USER] = "user"};
+
+const char *conf_service_name(enum conf_service service)
+{
+	return service_names[service];
+}
+
+static int read_service(const struct reader *r, const struct yml_node *node, void *into)
+{
+	struct conf_rule *rule = into;
+
+	for (unsigned i = 0; i < SB_ARRAY_SIZE(service_names); i++)
+		if (!strcmp(node->text, service_names[i])) {
+			rule->service = i;
+			return 0;
+		}
+	return fail(r, node->at, "unknown service '%s'; known are root, user", node->text);
+}
+
 static const struct field rule_fields[] = {
 	{"when", YML_MAPPING, true, read_when},
 	{"use", YML_TEXT, true, read_use},
+	{"service", YML_TEXT, false, read_service},
 };
 
 static int read_rules(const struct reader *r, const struct yml_node *node, void *into)

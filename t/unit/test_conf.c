@@ -170,7 +170,13 @@ static const struct bad bad_rules[] = {
 	{HEAD "rules:\n- when: {}\n  use: [tools-amd64]\n",
 		"f:5:8: 'use' must be a text, not a list"},
 	{HEAD "rules:\n- when: {}\n  then: tools-amd64\n",
-		"f:5:3: unknown key 'then'; known here: when, use"},
+		"f:5:3: unknown key 'then'; known here: when, use, service"},
+	{HEAD "rules:\n- when: {}\n  use: tools-amd64\n  service: nobody\n",
+		"f:6:12: unknown service 'nobody'; known are root, user"},
+	{HEAD "rules:\n- {when: {}, use: tools-amd64, service: Root}\n",
+		"f:4:41: unknown service 'Root'; known are root, user"},
+	{HEAD "rules:\n- when: {}\n  use: tools-amd64\n  service: [user]\n",
+		"f:6:12: 'service' must be a text, not a list"},
 	{HEAD "rules:\n- when:\n  use: tools-amd64\n", "f:4:3: 'when' has no value"},
 	{WHEN("[os]"), "f:4:9: 'when' must be a mapping, not a list"},
 	{WHEN("{distribution: debian}"),
@@ -330,7 +336,8 @@ static const char full[] = "rules:				# before what it refers to\n"
 			   "      label: {tier: gpu, empty: \"\"}\n"
 			   "      client: \"inspect_ai 0.3.*\"\n"
 			   "    use: old\n"
-			   "  - {when: {}, use: tools-amd64}\n"
+			   "  - {when: {}, service: user, use: tools-amd64}\n"
+			   "  - {when: {os: x}, use: tools-amd64, service: root}\n"
 			   "start: [start-server, --verbose]\n"
 			   "install:\n"
 			   "  links: [/opt/inspect-sandbox-tools, /x]\n"
@@ -355,7 +362,7 @@ static void test_conf_parse__reads_payloads(void **state)
 	assert_int_equal(conf->payloads[0].source, CONF_EMBEDDED);
 	assert_null(conf->payloads[0].path);
 	assert_string_equal(conf->payloads[0].sha256, SHA);
-	assert_int_equal(conf->payloads[0].line, 15);
+	assert_int_equal(conf->payloads[0].line, 16);
 	assert_int_equal(conf->payloads[0].column, 3);
 	assert_int_equal(conf->payloads[1].source, CONF_FILE);
 	assert_string_equal(conf->payloads[1].path, "/d/sub/old");
@@ -377,11 +384,14 @@ static void test_conf_parse__reads_rules(void **state)
 
 	(void)state;
 	assert_int_equal(conf_parse(full, sizeof(full) - 1, "f", "/d", &conf, &err), 0);
-	assert_int_equal(conf->rule_count, 2);
+	assert_int_equal(conf->rule_count, 3);
 	assert_int_equal(conf->rules[0].line, 2);
 	assert_int_equal(conf->rules[0].column, 5);
 	assert_ptr_equal(conf->rules[0].use, &conf->payloads[1]);
 	assert_ptr_equal(conf->rules[1].use, &conf->payloads[0]);
+	assert_int_equal(conf->rules[0].service, CONF_ROOT);
+	assert_int_equal(conf->rules[1].service, CONF_USER);
+	assert_int_equal(conf->rules[2].service, CONF_ROOT);
 	assert_int_equal(conf->rules[1].count, 0);
 	assert_int_equal(conf_facts(conf), 1u << SB_FACT_OS | 1u << SB_FACT_ARCH |
 						   1u << SB_FACT_VERSION | 1u << SB_FACT_LABEL |
