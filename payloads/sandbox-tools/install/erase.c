@@ -131,6 +131,15 @@ static int open_above(const char *path, char *name, char *leaf)
 	return tree_open_parent(dir, name, NULL);
 }
 
+/* A directory that was there before us gets back the mode it had. */
+static void restore_mode(const struct erase *erase, int fd)
+{
+	json_int_t mode = json_integer_value(json_object_get(erase->state, "dir_mode"));
+
+	if (mode > 0)
+		fchmod(fd, (mode_t)mode & 07777);
+}
+
 static int remove_program(const struct erase *erase, const char *path)
 {
 	char name[NAME_MAX + 1], leaf[NAME_MAX + 1];
@@ -144,6 +153,7 @@ static int remove_program(const struct erase *erase, const char *path)
 		removed += tree_sweep(fd);
 		if (is_ours(erase, fd, leaf))
 			removed += tree_unlink(fd, leaf) == 0;
+		restore_mode(erase, fd);
 	}
 	io_close(&fd);
 	close(parent);

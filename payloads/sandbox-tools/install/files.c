@@ -85,10 +85,10 @@ bool files_is_own_dir(int fd)
 
 /* ---- the directory ---- */
 
-/* The last directory: a real one, ours, closed to others. What else is there is moved out of the
-   way. */
-static int open_own_dir(int parent, const char *name, const char *path, struct files_notes *notes,
-	struct fail *fail)
+/* The last directory: a real one, ours, 0700, or hosts do not trust it. What else is there is moved
+   out of the way. */
+static int open_own_dir(int parent, const char *name, const char *path, mode_t *ret_mode,
+	struct files_notes *notes, struct fail *fail)
 {
 	int fd = tree_open_dir(parent, name);
 	struct stat st;
@@ -96,8 +96,8 @@ static int open_own_dir(int parent, const char *name, const char *path, struct f
 	int r;
 
 	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid()) {
-		if (st.st_mode & 022)
-			fchmod(fd, st.st_mode & 07755);
+		if ((st.st_mode & 07777) != 0700 && fchmod(fd, 0700) == 0)
+			*ret_mode = st.st_mode & 07777;
 		return fd;
 	}
 	was = fd != -ENOENT;
@@ -176,7 +176,7 @@ int files_open(
 		return fail_code(fail, "occupied", "a link on the way to '%s' leads nowhere", path);
 	if (parent < 0)
 		return fail_sys(fail, parent, "cannot reach the directory of '%s'", dir);
-	target->dir = open_own_dir(parent, name, dir, notes, fail);
+	target->dir = open_own_dir(parent, name, dir, &target->dir_mode, notes, fail);
 	close(parent);
 	if (target->dir < 0)
 		return -1;
@@ -215,12 +215,11 @@ static int copy_content(int from, int to)
 	return (int)n;
 }
 
-static int copy_file(const struct home *home, const char *hex, int dirfd, const char *name)
+int files_copy(int from, const char *hex, int dirfd, const char *name)
 {
 	char check[SHA256_HEX];
-	int from = io_open(home->fd, hex, O_RDONLY | O_NOFOLLOW, 0);
 	int to = io_open(dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0700);
-	int r = from < 0 ? from : to < 0 ? to : copy_content(from, to);
+	int r = to < 0 ? to : copy_content(from, to);
 
 	if (r == 0 && fchmod(to, 0755) < 0)
 		r = -errno;
@@ -230,8 +229,16 @@ static int copy_file(const struct home *home, const char *hex, int dirfd, const 
 		r = -EIO;
 	if (r < 0 && to >= 0)
 		unlinkat(dirfd, name, 0);
-	io_close(&from);
 	io_close(&to);
+	return r;
+}
+
+static int copy_file(const struct home *home, const char *hex, int dirfd, const char *name)
+{
+	int from = io_open(home->fd, hex, O_RDONLY | O_NOFOLLOW, 0);
+	int r = from < 0 ? from : files_copy(from, hex, dirfd, name);
+
+	io_close(&from);
 	return r;
 }
 
@@ -369,6 +376,8 @@ void files_restore(struct files_target *target)
 {
 	struct tree_parent parent;
 
+	if (target->dir_mode)
+		fchmod(target->dir, target->dir_mode);
 	if (!target->placed)
 		return;
 	tree_parent_open(&parent, target->dir);

@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "payloads/lib/fail.h"
 #include "payloads/lib/sha256.h"
@@ -36,20 +37,23 @@ struct files_target {
 	char spare[NAME_MAX + 1]; /* the former file under a temporary name, "" if there is none */
 	enum files_was was;
 	enum files_form form;
-	bool placed; /* we put a new file or link there */
+	bool placed;	 /* we put a new file or link there */
+	mode_t dir_mode; /* of a directory that was there and not private; else 0 */
 };
 
-#define FILES_TARGET_INIT                                         \
-	{                                                         \
-		NULL, -1, "", "", FILES_ABSENT, FILES_FILE, false \
+#define FILES_TARGET_INIT                                            \
+	{                                                            \
+		NULL, -1, "", "", FILES_ABSENT, FILES_FILE, false, 0 \
 	}
 
-/* Opens the directory of 'path', making and noting what is missing, and finds out what can stand
-   there. 0 or -1 with 'fail'. */
+/* Opens the directory of 'path', making and noting what is missing, makes it private, and finds out
+   what can stand there. 0 or -1 with 'fail'. */
 int files_open(struct files_target *target, const char *path, struct files_notes *notes,
 	struct fail *fail);
 /* Makes and notes the missing directories above 'path', as far as that is possible. */
 void files_make_parents(const char *path, struct files_notes *notes);
+/* A new file dirfd/name, 0755, with the content of 'from', whose digest is 'hex': 0 or -errno. */
+int files_copy(int from, const char *hex, int dirfd, const char *name);
 /* Puts home/<hex>, or a link to it, at the path, never leaving it missing or partial. Where nothing
    can be put, that is no failure, unless another program is there. */
 int files_place(struct files_target *target, const struct home *home, const char *hex,

@@ -62,15 +62,23 @@ static int open_directory(const char *path)
 	return fd;
 }
 
+bool home_has_user(const struct home *home)
+{
+	struct stat st;
+
+	return fstatat(home->fd, HOME_USER, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 static int check_owner(const struct home *home, struct fail *fail)
 {
+	mode_t mode = home_has_user(home) ? 0711 : 0700;
 	struct stat st;
 
 	if (fstat(home->fd, &st) < 0)
 		return fail_sys(fail, errno, "cannot examine '%s'", home->path);
 	if (st.st_uid != geteuid())
 		return fail_code(fail, "denied", "'%s' belongs to another user", home->path);
-	if ((st.st_mode & 077) && fchmod(home->fd, 0700) < 0)
+	if ((st.st_mode & 077) != (mode & 077) && fchmod(home->fd, mode) < 0)
 		return fail_sys(fail, errno, "cannot make '%s' private", home->path);
 	return 0;
 }
@@ -176,6 +184,32 @@ int home_open(struct home *home, const char *path, int64_t deadline, struct fail
 	else
 		home_close(home);
 	return r;
+}
+
+static int make_directory(const char *path)
+{
+	char leaf[NAME_MAX + 1];
+	int parent = tree_open_parent(path, leaf, NULL), r;
+
+	if (parent < 0)
+		return parent;
+	r = tree_mkdir(parent, leaf, 0700);
+	close(parent);
+	return r == -EEXIST ? 0 : r;
+}
+
+int home_make(struct home *home, const char *path, int64_t deadline, struct fail *fail)
+{
+	int r;
+
+	/* an uninstall may remove it at any time before we hold the lock */
+	do {
+		r = make_directory(path);
+		if (r < 0)
+			return fail_sys(fail, r, "cannot create '%s'", path);
+		r = home_open(home, path, deadline, fail);
+	} while (r > 0 && io_now() < deadline);
+	return r > 0 ? fail_code(fail, "busy", "'%s' keeps disappearing", path) : r;
 }
 
 void home_close(struct home *home)
@@ -327,6 +361,16 @@ int home_link(const struct home *home, const char *from, const char *name)
 		free_name(home, name);
 	}
 	return r;
+}
+
+int home_drop_user(const struct home *home)
+{
+	char hex[SHA256_HEX];
+	int removed = tree_remove(home->fd, HOME_USER, ERASE_BUDGET) == 0;
+
+	if (!home_read_current(home, hex))
+		removed += unlinkat(home->fd, HOME_CURRENT, 0) == 0;
+	return removed;
 }
 
 /* ---- cleaning up ---- */

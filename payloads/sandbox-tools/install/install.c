@@ -41,9 +41,10 @@ struct install {
 	struct files_notes notes;
 	size_t old_parents;
 	char old_current[SHA256_HEX];
-	bool adopted;	  /* home/<sha256> is new */
-	bool kept;	  /* home/<keep> is new */
-	bool found_place; /* the server directory was there before */
+	char brought[SHA256_HEX + 33]; /* the copy of ourselves in a home of our own */
+	bool adopted;		       /* home/<sha256> is new */
+	bool kept;		       /* home/<keep> is new */
+	bool found_place;	       /* the server directory was there before */
 	bool stopped_old, started;
 	json_t *server; /* what the running server says of itself */
 };
@@ -94,6 +95,23 @@ static bool is_adopted(const struct install *in)
 
 	return fstatat(in->home.fd, in->spec.sha256, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       (st.st_mode & 07777) == 0755 && is_right_file(in, in->spec.sha256);
+}
+
+/* Nobody else can deliver anything into a home of our own. */
+static int bring_self(struct install *in, struct fail *fail)
+{
+	int self, r;
+
+	if (!in->spec.own_home || is_adopted(in))
+		return 0;
+	snprintf(in->brought, sizeof(in->brought), "%s.%s", in->spec.sha256, in->spec.nonce);
+	self = sys_open_self();
+	r = self < 0 ? self : files_copy(self, in->spec.sha256, in->home.fd, in->brought);
+	io_close(&self);
+	if (r < 0)
+		return fail_sys(fail, r, "cannot write '%s/%s'", in->spec.home, in->brought);
+	in->spec.staged = in->brought;
+	return 0;
 }
 
 /* Gives the delivered file its final name in the home, or checks that it has it: then we may run
@@ -177,14 +195,16 @@ static int prepare_state(struct install *in, struct fail *fail)
 	const char *born = in->old_state || in->old_current[0] ? "" : in->spec.nonce;
 	json_t *parents = get_array(in->old_state, "parents");
 	json_t *links = get_array(in->old_state, "links");
+	json_t *dir_mode = json_object_get(in->old_state, "dir_mode");
 
 	/* after a change of paths the old ones are not ours to keep track of */
 	if (path && strcmp(path, in->spec.path) != 0)
 		return fail_code(fail, "occupied", "'%s' is installed; remove it first", path);
 	in->made_links = json_array();
-	in->state = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s*, s:o, s:o}", "version", 1, "release",
-		RELEASE, "sha256", in->spec.sha256, "path", in->spec.path, "born", born,
-		"server_dir", dir, "parents", parents ? json_copy(parents) : json_array(), "links",
+	in->state = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s*, s:O*, s:o, s:o}", "version", 1,
+		"release", RELEASE, "sha256", in->spec.sha256, "path", in->spec.path, "born", born,
+		"server_dir", dir, "dir_mode", dir_mode, "parents",
+		parents ? json_copy(parents) : json_array(), "links",
 		links ? json_copy(links) : json_array());
 	if (!in->state || !in->made_links)
 		return fail_sys(fail, ENOMEM, "cannot record the installation");
@@ -209,12 +229,22 @@ static int write_intent(struct install *in, struct fail *fail)
 	return r;
 }
 
+/* The mode that a directory had which was there before us is for the uninstall. */
+static int open_target(struct install *in, struct fail *fail)
+{
+	if (files_open(&in->target, in->spec.path, &in->notes, fail) < 0)
+		return -1;
+	if (in->target.dir_mode && !json_object_get(in->state, "dir_mode") &&
+		json_object_set_new(in->state, "dir_mode", json_integer(in->target.dir_mode)) < 0)
+		return fail_sys(fail, ENOMEM, "cannot record the installation");
+	return 0;
+}
+
 static int place_files(struct install *in, struct fail *fail)
 {
 	json_t *links;
 
-	if (write_intent(in, fail) < 0 ||
-		files_open(&in->target, in->spec.path, &in->notes, fail) < 0 ||
+	if (write_intent(in, fail) < 0 || open_target(in, fail) < 0 ||
 		files_place(&in->target, &in->home, in->spec.sha256, in->spec.nonce, fail) < 0)
 		return -1;
 	/* a link to what is not there is of no use */
@@ -257,8 +287,12 @@ static int start(const struct install *in, const json_t *args, int64_t deadline,
 
 static int ensure_service(struct install *in, struct fail *fail)
 {
-	json_t *server = service_describe(&in->place, io_sooner(in->spec.deadline, DESCRIBE_MS));
+	json_t *server;
 
+	/* only root refuses the servers of others by itself */
+	if (in->spec.own_home && place_claim(&in->place, fail) < 0)
+		return -1;
+	server = service_describe(&in->place, io_sooner(in->spec.deadline, DESCRIBE_MS));
 	if (server && is_right(in, server)) {
 		in->server = server;
 		return 0;
@@ -284,8 +318,8 @@ static int ensure_service(struct install *in, struct fail *fail)
 
 static int attempt(struct install *in, struct fail *fail)
 {
-	if (check_self(in, fail) < 0 || adopt(in, fail) < 0 || keep(in, fail) < 0 ||
-		prepare_state(in, fail) < 0 || place_files(in, fail) < 0 ||
+	if (check_self(in, fail) < 0 || bring_self(in, fail) < 0 || adopt(in, fail) < 0 ||
+		keep(in, fail) < 0 || prepare_state(in, fail) < 0 || place_files(in, fail) < 0 ||
 		ensure_service(in, fail) < 0)
 		return -1;
 	files_commit(&in->target);
@@ -355,6 +389,18 @@ static const char *was(const struct install *in)
 	return same ? "same" : "absent";
 }
 
+/* The container's own user has to remove its service first: root may not be able to. */
+static int report_user(struct install *in)
+{
+	json_t *receipt = receipt_new(&in->spec, 1);
+
+	if (in->spec.staged)
+		unlinkat(in->home.fd, in->spec.staged, 0);
+	if (receipt)
+		json_object_set_new(receipt, "was", json_string("user"));
+	return receipt_print(receipt, 0);
+}
+
 static int report(struct install *in)
 {
 	json_t *receipt = receipt_new(&in->spec, 1);
@@ -379,7 +425,8 @@ static int open_all(struct install *in, struct fail *fail)
 	if (spec_read(&in->spec, SPEC_INSTALL, 0, fail) < 0)
 		return -1;
 	in->env = process_start_installer();
-	r = home_open(&in->home, in->spec.home, in->spec.deadline, fail);
+	r = (in->spec.own_home ? home_make : home_open)(
+		&in->home, in->spec.home, in->spec.deadline, fail);
 	if (r != 0)
 		return r < 0 ? -1 : fail_sys(fail, ENOENT, "cannot open '%s'", in->spec.home);
 	if (home_read_state(&in->home, &in->old_state, fail) < 0)
@@ -400,7 +447,9 @@ static int run(const struct cli *cli)
 		home_close(&in.home);
 		return receipt_fail(&in.spec, &fail);
 	}
-	if (attempt(&in, &fail) < 0) {
+	if (!in.spec.own_home && home_has_user(&in.home)) {
+		status = report_user(&in);
+	} else if (attempt(&in, &fail) < 0) {
 		undo(&in);
 		status = receipt_fail(&in.spec, &fail);
 	} else {

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
@@ -158,6 +157,8 @@ int spec_parse(
 	spec->path = get(spec, "path");
 	spec->cwd = get(spec, "cwd");
 	spec->born = get(spec, "born");
+	spec->own_home = json_is_true(json_object_get(spec->doc, "own_home"));
+	spec->user_gone = json_is_true(json_object_get(spec->doc, "user_gone"));
 	spec->discard = json_object_get(spec->doc, "discard");
 	spec->links = json_object_get(spec->doc, "links");
 	spec->start = json_object_get(spec->doc, "start");

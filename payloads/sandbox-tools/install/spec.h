@@ -7,6 +7,7 @@
 #define PAYLOADS_SANDBOX_TOOLS_INSTALL_SPEC_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "payloads/lib/fail.h"
@@ -27,6 +28,8 @@ struct spec {
 	const char *path;   /* install, status; optional for uninstall */
 	const char *cwd;    /* optional: where the service is to be started, "/" otherwise */
 	const char *born;   /* uninstall: see uninstall.c */
+	bool own_home;	    /* install: we make the home and bring the program into it ourselves */
+	bool user_gone;	    /* uninstall: what HOME_USER is for has been removed */
 	json_t *discard;    /* uninstall: array of names in the home, NULL to remove everything */
 	json_t *links;	    /* array of absolute paths, NULL if none */
 	json_t *start;	    /* array of arguments, NULL for start-server */

@@ -2,7 +2,8 @@
 /*
  * uninstall: removes every trace of an installation; or, with "discard", only the names listed in
  * the home, for a run that failed before its program reported. If the installation was made from
- * nothing by that very run ("born" is its nonce), all of it goes.
+ * nothing by that very run ("born" is its nonce), all of it goes. Root does nothing where the
+ * service is the container's own user's, until that user has removed it ("user_gone").
  */
 #include <stddef.h>
 #include <string.h>
@@ -15,12 +16,14 @@
 #include "payloads/sandbox-tools/install/process.h"
 #include "payloads/sandbox-tools/install/spec.h"
 
-static int report(const struct spec *spec, int removed)
+static int report(const struct spec *spec, int removed, bool is_users)
 {
 	json_t *receipt = receipt_new(spec, 1);
 
 	if (receipt)
 		json_object_set_new(receipt, "removed", json_integer(removed));
+	if (receipt && is_users)
+		json_object_set_new(receipt, "was", json_string("user"));
 	return receipt_print(receipt, 0);
 }
 
@@ -72,7 +75,8 @@ static int run(const struct cli *cli)
 	struct erase erase = {.home = &home, .spec = &spec, .own_digest = hex};
 	struct fail fail = FAIL_INIT;
 	json_t *state = NULL;
-	int removed = 0, r;
+	bool is_users = false;
+	int removed = 0, dropped = 0, r;
 
 	(void)cli;
 	sys_self_digest(hex);
@@ -82,15 +86,18 @@ static int run(const struct cli *cli)
 	r = spec_read(&spec, SPEC_UNINSTALL, 0, &fail);
 	if (r == 0)
 		r = home_open(&home, spec.home, spec.deadline, &fail);
+	if (r == 0 && spec.user_gone)
+		dropped = home_drop_user(&home);
+	is_users = r == 0 && !spec.discard && home_has_user(&home);
 	if (r >= 0)
 		r = home_read_state(&home, &state, &fail);
-	if (r >= 0) {
+	if (r >= 0 && !is_users) {
 		erase.state = state;
 		r = remove_wanted(&erase, &removed, &fail);
 	}
 	json_decref(state);
 	home_close(&home);
-	return r < 0 ? receipt_fail(&spec, &fail) : report(&spec, removed);
+	return r < 0 ? receipt_fail(&spec, &fail) : report(&spec, removed + dropped, is_users);
 }
 
 const struct cli_command cli_uninstall = {

@@ -133,20 +133,26 @@ static bool is_trusted(int fd)
 	return geteuid() != 0 && (st.st_mode & S_IWOTH);
 }
 
-/* Root's own directory that others could write to, as an image may bring it: closes it and throws
+static void clear_foreign(int fd, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid != geteuid())
+		tree_clear(fd, name);
+}
+
+/* Our own directory that others could write to, as an image may bring it: closes it and throws
    out what they put under our names. Not one that is meant to be shared, such as /tmp. */
 static void close_to_others(int fd)
 {
 	struct stat st;
 
-	if (geteuid() != 0 || fstat(fd, &st) < 0 || st.st_uid != 0 || !(st.st_mode & 022) ||
+	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || !(st.st_mode & 022) ||
 		(st.st_mode & S_ISVTX) || fchmod(fd, 0700) < 0)
 		return;
 	for (size_t i = 0; i < sizeof(own_files) / sizeof(own_files[0]); i++)
-		if (fstatat(fd, own_files[i], &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid != 0)
-			tree_clear(fd, own_files[i]);
-	if (fstatat(fd, PLACE_SOCKET_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid != 0)
-		tree_clear(fd, PLACE_SOCKET_NAME);
+		clear_foreign(fd, own_files[i]);
+	clear_foreign(fd, PLACE_SOCKET_NAME);
 }
 
 static bool is_own(int fd)
@@ -181,7 +187,7 @@ static int open_dir(const char *path, bool create, struct fail *fail)
 		return parent == -ENOENT ? -2 : -1;
 	}
 	fd = create ? make_dir(parent, leaf) : tree_open_dir(parent, leaf);
-	if (fd >= 0)
+	if (fd >= 0 && geteuid() == 0)
 		close_to_others(fd);
 	if (create && geteuid() == 0 &&
 		(fd == -ELOOP || fd == -ENOTDIR || fd == -ENOENT || (fd >= 0 && !is_own(fd)))) {
@@ -195,7 +201,8 @@ static int open_dir(const char *path, bool create, struct fail *fail)
 	}
 	if (!is_trusted(fd)) {
 		close(fd);
-		fail_set(fail, "'%s' belongs to another user or is open to others", path);
+		fail_code(fail, "occupied", "'%s' belongs to another user or is open to others",
+			path);
 		return create ? -1 : -2;
 	}
 	return fd;
@@ -239,6 +246,16 @@ int place_open(struct place *place, bool create, struct fail *fail)
 	if (r != 0)
 		place_close(place);
 	return r;
+}
+
+int place_claim(struct place *place, struct fail *fail)
+{
+	if (place_open(place, true, fail) < 0)
+		return -1;
+	if (!is_own(place->fd))
+		return fail_code(fail, "occupied", "'%s' belongs to another user", place->dir);
+	close_to_others(place->fd);
+	return 0;
 }
 
 void place_close(struct place *place)

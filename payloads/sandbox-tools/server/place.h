@@ -41,6 +41,9 @@ int place_at(struct place *place, const char *dir, struct fail *fail);
    and links are not followed. Returns 0, 1 when it does not exist (or is another user's and
    'create' is false), -1. */
 int place_open(struct place *place, bool create, struct fail *fail);
+/* Opens the directory, makes it when missing, and keeps all others out of it, as root always does:
+   0 or -1 with 'fail' (code "occupied" when it is another user's). */
+int place_claim(struct place *place, struct fail *fail);
 /* Opens a file of the directory for writing (O_APPEND in 'flags' for logs), created on demand.
    Never a link, never anything but a regular file with one name; root replaces such things by a
    new file. Descriptor or -1 with 'fail'. */

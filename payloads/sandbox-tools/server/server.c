@@ -182,7 +182,9 @@ static int take_place(struct server *server, struct fail *fail)
 
 	if (place_find(&server->place, fail) < 0 || place_open(&server->place, true, fail) < 0)
 		return -1;
-	fchmod(server->place.fd, geteuid() == 0 ? 0700 : 0777);
+	/* another user's may be meant to be private, or to be shared */
+	if (geteuid() == 0)
+		fchmod(server->place.fd, 0700);
 	server->lock = place_open_file(&server->place, PLACE_SERVER_LOCK, 0, fail);
 	if (server->lock < 0)
 		return -1;

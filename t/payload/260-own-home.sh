@@ -1,0 +1,94 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Goal: the container's own user can install the program, too, in a home that it makes itself; root keeps off
+# that until the user has removed it; nothing that a third user planted is trusted.
+. "$(dirname "$(realpath "$0")")/lib.sh"
+DIR=$(dirname $CONTRACT) OWN=/var/tmp/.sbinject-user
+
+# put_user [FILE]: what the engine's archive API leaves behind for the container's user; sets BROUGHT
+put_user() {
+	hex=$(sha256sum "${1:-$PROGRAM}" | cut -d' ' -f1)
+	BROUGHT=/.sbinject/user/$hex/program
+	mkdir -p "$R/.sbinject/user/$hex"
+	chmod 711 "$R/.sbinject" "$R/.sbinject/user" "$R/.sbinject/user/$hex"
+	cp "${1:-$PROGRAM}" "$R$BROUGHT"
+	chmod 755 "$R$BROUGHT"
+	ln -sfn "user/$hex" "$R/.sbinject/current"
+}
+
+user_spec() { # user_spec [JQ-FILTER]
+	jq -nc --arg n "$(nonce)" --arg h "$hex" --arg p "$CONTRACT" --arg o $OWN \
+		'{nonce:$n,sha256:$h,home:$o,own_home:true,path:$p,links:[],start:["start-server"],timeout_ms:15000}'"${1:+|$1}"
+}
+
+brought() { # brought COMMAND: by uid 1000, out of root's home
+	env -i /usr/sbin/chroot --userspec=1000:1000 --groups= "$R" "$BROUGHT" "$1"
+}
+
+user_install() { user_spec "${1:-}" | brought install; }
+user_uninstall() { user_spec | brought uninstall; }
+root_uninstall() { put && spec "${1:-.}" | env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" uninstall; }
+short() { jq -c '[.ok,.was,.started,.uid,.code]'; }
+# what is there, but for the times of directories that only root can put back
+users_listing() { listing | sed -E 's/^(\.\/(tmp|var\/tmp) .*) [0-9.]+ $/\1/'; }
+
+world w tmp proc var/tmp opt etc
+before=$(users_listing)
+put_user; out=$(user_install)
+is "$(echo "$out" | short)" '[true,"absent",true,1000,null]' 'the user installs'
+is "$(stat -c '%u %a' "$R$DIR" "$R$CONTRACT" "$R$OWN" "$R/tmp/sandbox-tools" | tr '\n' ' ')" '1000 700 1000 755 1000 700 1000 700 ' \
+	'… and owns what it made, closed to others'
+like "$(request remote_version 1 | TOOL_ENV='' as_user 1000 exec)" "*Server: $CONTRACT ($(echo "$out" | jq .pid))*" 'its calls reach that service'
+is "$(servers)" 1 '… and start no other'
+is "$(find "$R/.sbinject" -newer "$R$BROUGHT" -type f; ls "$R$OWN" | sed "s/^$hex\$/0/" | sort | tr '\n' ' ')" '0 current lock state.json ' "everything it notes is in its own home"
+is "$(user_install | short)" '[true,"same",false,1000,null]' 'again: nothing to do'
+rm "$R$CONTRACT"; is "$(user_install | short)" '[true,"absent",false,1000,null]' 'a lost program is put back'
+is "$(user_spec | brought status | jq -c '[.ok,.path_ok,.server.running,.server.uid,.server.can_switch_user]')" '[true,true,true,1000,false]' 'status'
+
+# root meets it
+put; out=$(run_staged); is "$(echo "$out" | short)" '[true,"user",null,null,null]' 'root, asked to install, says that it is the user'"'s"
+is "$(stat -c '%u %a' "$R/.sbinject"):$(ls "$R/.sbinject" | tr '\n' ' ')" '0 711:current lock user ' '… has done nothing, and the user can still start its program'
+is "$(user_install | short)" '[true,"same",false,1000,null]' '… whose service is untouched'
+is "$(root_uninstall | jq -c '[.ok,.was,.removed]'):$(servers)" '[true,"user",0]:1' 'root, asked to uninstall, says so, too'
+
+# another release, and one that does not start
+cp "$PROGRAM" "$W/other"; printf 'x' >>"$W/other"
+put_user "$W/other"; is "$(user_install | short):$(servers)" '[true,"other",true,1000,null]:1' 'an upgrade'
+is "$(ls "$R$OWN" | grep -cE '^[0-9a-f]{64}')" 1 '… leaves no other program in its home'
+put_user; is "$(user_install '.start=["no-such-command"]' | short)" '[false,null,null,null,"start"]' 'one that fails'
+is "$(sha256sum <"$R$CONTRACT"):$(servers)" "$(sha256sum <"$W/other"):1" '… leaves what was there'
+is "$(user_uninstall | jq -c '[.ok,.was]'):$(servers):$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" '[true,null]:0:' 'the user uninstalls all that it made'
+is "$(root_uninstall '.user_gone=true' | jq -c '[.ok,.was]'):$(users_listing)" "[true,null]:$before" '… and root the rest'
+put_user; is "$(user_install '.start=["no-such-command"]' | short):$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" '[false,null,null,null,"start"]:' 'a first one that fails leaves nothing'
+n=$(user_install | jq -r .nonce)
+is "$(user_spec ".born=\"$n\"|.discard=[]" | brought uninstall | jq -c .ok):$(servers):$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" 'true:0:' 'one whose receipt was lost can be taken back'
+put; printf '{"nonce":"%s","home":"/.sbinject","discard":["%s"],"user_gone":true}\n' "$(nonce)" "$STAGED" | env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" uninstall >/dev/null
+is "$(users_listing)" "$before" "… and what was brought for it"
+
+# what a third user planted
+plant() { # plant PATH [MODE]
+	mkdir -p -m "${2:-755}" "$R$1"; chmod "${2:-755}" "$R$1"; chown 2000:2000 "$R$1"
+}
+put_user
+for p in $DIR $OWN /tmp/sandbox-tools; do for mode in 700 755 777; do
+	plant $p $mode; out=$(user_install)
+	is "$(echo "$out" | jq -c '[.ok,(.code|. == "occupied" or . == "denied")]'):$(servers):$(stat -c '%u %a' "$R$p")" "[false,true]:0:2000 $mode" "$p of another user, $mode, is not used"
+	[ $p != $DIR ] || is "$(echo "$out" | jq -r .what)" "cannot clear '$DIR': Operation not permitted" '… and the message names it'
+	rmdir "$R$p"; is "$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" '' '… nor anything left'
+done; done
+ln -s /etc "$R$DIR"; chown -h 2000 "$R$DIR"; is "$(user_install | jq -c .ok):$(ls -A "$R/etc")" 'false:' 'nor is a link followed'; rm "$R$DIR"
+mkdir -m 777 "$R/tmp/sandbox-tools"; chmod 777 "$R/tmp/sandbox-tools"; chown 1000 "$R/tmp/sandbox-tools"
+touch "$R/tmp/sandbox-tools/server.lock" "$R/tmp/sandbox-tools/theirs"; chown 2000 "$R/tmp/sandbox-tools/"*; chmod 666 "$R/tmp/sandbox-tools/"*
+flock "$R/tmp/sandbox-tools/server.lock" sleep 60 & holder=$!
+is "$(user_install | short)" '[true,"absent",true,1000,null]' 'a directory of the own user that was open to others'
+kill $holder; is "$(stat -c '%u %a' "$R/tmp/sandbox-tools" "$R/tmp/sandbox-tools/server.lock" | tr '\n' ' ')" '1000 700 1000 666 ' '… is closed, and what others left there under our names is gone'
+user_uninstall >/dev/null; rm -rf "$R/tmp/sandbox-tools"
+
+# the directory's mode is exactly 0700, whoever owns it, and again what it was before afterwards
+mkdir -m 755 "$R$DIR"; chown 1000 "$R$DIR"; echo theirs >"$R$CONTRACT"; chown 1000 "$R$CONTRACT"
+is "$(user_install | short):$(stat -c %a "$R$DIR")" '[true,"other",true,1000,null]:700' 'a directory of the user that was there becomes private'
+is "$(user_install | jq -c .ok):$(user_uninstall | jq -c .ok):$(stat -c %a "$R$DIR")" true:true:755 '… and gets back its mode'
+is "$(user_install '.start=["no-such-command"]' | jq -c .ok):$(stat -c %a "$R$DIR")" false:755 '… also after a failure'
+rm -rf "$R$DIR" "$R/.sbinject"; mkdir -m 2755 "$R$DIR"; chmod 2755 "$R$DIR"
+is "$(install | jq -c .ok):$(stat -c %a "$R$DIR"):$(uninstall | jq -c .ok):$(stat -c %a "$R$DIR")" true:700:true:2755 "the same for root's"
+done_testing
