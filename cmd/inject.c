@@ -29,14 +29,14 @@ static enum outcome outcome_of(const struct deliver_receipt *receipt)
 static json_t *describe(const struct plan *plan, const char *ref, const char *result)
 {
 	return json_pack(
-		"{s:o, s:s, s:s, s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:o}",
+		"{s:o, s:s, s:s, s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:o}",
 		"container", out_string(ref), "id", plan->container.id, "name",
 		plan->container.name, "ok", 1, "result", result, "engine",
 		eng_client_kind_name(plan->client), "engine_version",
 		eng_client_version(plan->client), "arch", plan->image.arch, "payload",
 		plan->payload.name, "sha256", plan->payload.sha256, "release", payload_release,
-		"wire", PAYLOAD_WIRE, "path", plan->conf->path, "home", plan->home_path, "rules",
-		out_string(plan->conf->file));
+		"wire", PAYLOAD_WIRE, "service", plan_service(plan), "path", plan->conf->path,
+		"home", plan->home_path, "rules", out_string(plan->conf->file));
 }
 
 static int dry_run(struct plan *plan, const char *ref, struct cmd_result *ret, struct sb_err *err)
@@ -48,13 +48,14 @@ static int dry_run(struct plan *plan, const char *ref, struct cmd_result *ret, s
 		return -1;
 	ret->json = describe(plan, ref, "dry-run");
 	snprintf(ret->line, sizeof(ret->line),
-		"%s: would %s '%s' (%zu bytes, sha256 %.12s) at '%s' by rule %.200s:%d; nothing was changed",
+		"%s: would %s '%s' (%zu bytes, sha256 %.12s) at '%s' %sby rule %.200s:%d; nothing was changed",
 		ref,
 		present	   ? "check"
 		: other[0] ? "replace what is there by"
 			   : "inject",
 		plan->payload.name, plan->payload.size, plan->payload.sha256, plan->conf->path,
-		plan->conf->file, plan->rule->line);
+		plan->as_user ? "as the container's user " : "", plan->conf->file,
+		plan->rule->line);
 	return 0;
 }
 
@@ -64,7 +65,7 @@ static int inject_one(const struct cmd_env *env, struct plan *plan, const char *
 	struct deliver_receipt receipt;
 	int64_t start = sb_now_ms();
 	enum outcome outcome;
-	char where[1300];
+	char where[1300], who[32] = "";
 	int ms;
 
 	if (cmd_has(env, OPT_DRY_RUN))
@@ -80,11 +81,13 @@ static int inject_one(const struct cmd_env *env, struct plan *plan, const char *
 	json_object_set_new(ret->json, "pid", json_integer(receipt.pid));
 	json_object_set_new(ret->json, "uid", json_integer(receipt.uid));
 	json_object_set_new(ret->json, "ms", json_integer(ms));
+	if (plan->as_user)
+		snprintf(who, sizeof(who), ", uid %lld", receipt.uid);
 	snprintf(ret->line, sizeof(ret->line),
-		"%s: %s inspect-sandbox-tools %s (%s, sha256 %.12s)%s, pid %lld, in %d ms", ref,
+		"%s: %s inspect-sandbox-tools %s (%s, sha256 %.12s)%s, pid %lld%s, in %d ms", ref,
 		outcomes[outcome].text, receipt.release, plan->facts.value[SB_FACT_ARCH],
 		receipt.sha256, cmd_where(plan, receipt.placed, where, sizeof(where)), receipt.pid,
-		ms);
+		who, ms);
 	return 0;
 }
 

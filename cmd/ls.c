@@ -24,7 +24,8 @@ struct row {
 static const char *const homes[] = {
 	"/.sbinject", "/run/.sbinject", "/tmp/.sbinject", "/var/tmp/.sbinject"};
 
-static int find_service(struct eng_client *client, const char *id, char ret[65], struct sb_err *err)
+static int find_service(
+	struct eng_client *client, const char *id, struct deliver_found *ret, struct sb_err *err)
 {
 	size_t count = eng_client_kind(client) == ENG_PODMAN ? SB_ARRAY_SIZE(homes) : 1;
 	int found = 1;
@@ -37,11 +38,14 @@ static int find_service(struct eng_client *client, const char *id, char ret[65],
 /* One container that cannot be looked into must not hide the others; an engine that died must. */
 static int look(struct cmd_session *session, int timeout_ms, struct row *row, struct sb_err *err)
 {
+	struct deliver_found there = {.as_user = false};
 	struct sb_err local = SB_ERR_INIT;
 
 	eng_begin_work(session->client, timeout_ms);
-	if (find_service(session->client, row->full_id, row->sha256, &local) >= 0)
+	if (find_service(session->client, row->full_id, &there, &local) >= 0) {
+		strcpy(row->sha256, there.sha256);
 		return 0;
+	}
 	if (local.code == SB_NO_ENGINE) {
 		/* Does it answer others? Opening asks. */
 		eng_close(sb_steal(session->client));

@@ -66,8 +66,8 @@ static int explain_rule(const struct conf_rule *rule, const struct sb_facts *fac
 	else
 		snprintf(why, sizeof(why), "does not hold: %s is %s", sb_fact_name(failed->fact),
 			facts->value[failed->fact][0] ? facts->value[failed->fact] : "unknown");
-	out_line("%s:%d: when %s use %s: %s", conf->file, rule->line, text.data, rule->use->name,
-		why);
+	out_line("%s:%d: when %s use %s%s: %s", conf->file, rule->line, text.data, rule->use->name,
+		rule->service == CONF_USER ? " service user" : "", why);
 	return 0;
 }
 

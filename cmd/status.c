@@ -33,10 +33,11 @@ static int status_one(const struct cmd_env *env, struct plan *plan, const char *
 	(void)env;
 	if (deliver_status(plan, &status, err) < 0 || check_health(plan, &status, err) < 0)
 		return -1;
-	ret->json = json_pack("{s:o, s:s, s:b, s:b, s:o, s:s, s:s, s:s, s:I, s:I, s:I, s:b}",
+	ret->json = json_pack("{s:o, s:s, s:b, s:b, s:s, s:o, s:s, s:s, s:s, s:I, s:I, s:I, s:b}",
 		"container", out_string(ref), "id", plan->container.id, "ok", 1, "healthy", 1,
-		"path", status.placed == PLACED_NONE ? json_null() : out_string(plan->conf->path),
-		"placed", deliver_placed_word(status.placed), "release", status.release, "sha256",
+		"service", plan_service(plan), "path",
+		status.placed == PLACED_NONE ? json_null() : out_string(plan->conf->path), "placed",
+		deliver_placed_word(status.placed), "release", status.release, "sha256",
 		status.sha256, "pid", (json_int_t)status.pid, "uid", (json_int_t)status.uid,
 		"uptime_ms", (json_int_t)status.uptime_ms, "can_switch_user",
 		(int)status.can_switch);

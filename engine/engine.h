@@ -145,12 +145,16 @@ int eng_archive_put(struct eng_client *client, const char *id, const char *path,
 
 struct eng_exec; /* opaque: one started program with its three streams */
 
+enum eng_exec_user {
+	ENG_AS_ROOT, /* 0:0, never by a name that the container's own passwd would resolve */
+	ENG_AS_USER, /* the container's own user, as an exec that names none */
+};
+
 /*
- * Run argv (NULL-terminated, argv[0] absolute) as 0:0, never by a name that the container's own
- * passwd would resolve, in "/", with the environment that the engine gives.
+ * Run argv (NULL-terminated, argv[0] absolute) in "/", with the environment that the engine gives.
  */
-int eng_exec_start(struct eng_client *client, const char *id, const char *const *argv,
-	struct eng_exec **ret, struct sb_err *err) sb_must_check;
+int eng_exec_start(struct eng_client *client, const char *id, enum eng_exec_user user,
+	const char *const *argv, struct eng_exec **ret, struct sb_err *err) sb_must_check;
 
 /* Give up the streams. The program is not killed by it; it sees EOF on stdin. */
 void eng_exec_close(struct eng_exec *exec);

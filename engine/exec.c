@@ -27,15 +27,16 @@ struct intake {
 	struct sb_err err;
 };
 
-static char *create_body(const char *const *argv)
+static char *create_body(enum eng_exec_user user, const char *const *argv)
 {
 	json_auto_t *words = json_array(), *body = NULL;
 
 	for (; *argv; argv++)
 		if (json_array_append_new(words, json_string(*argv)) < 0)
 			return NULL;
-	body = json_pack("{s:b, s:b, s:b, s:b, s:s, s:s, s:O}", "AttachStdin", 1, "AttachStdout", 1,
-		"AttachStderr", 1, "Tty", 0, "User", "0:0", "WorkingDir", "/", "Cmd", words);
+	body = json_pack("{s:b, s:b, s:b, s:b, s:s*, s:s, s:O}", "AttachStdin", 1, "AttachStdout",
+		1, "AttachStderr", 1, "Tty", 0, "User", user == ENG_AS_ROOT ? "0:0" : NULL,
+		"WorkingDir", "/", "Cmd", words);
 	return body ? json_dumps(body, JSON_COMPACT) : NULL;
 }
 
@@ -65,12 +66,12 @@ static enum sb_code refusal_code(const struct eng_http_reply *reply)
 	return SB_FAILED;
 }
 
-static int create(
-	struct eng_exec *exec, const char *container, const char *const *argv, struct sb_err *err)
+static int create(struct eng_exec *exec, const char *container, enum eng_exec_user user,
+	const char *const *argv, struct sb_err *err)
 {
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
 	sb_autobuf struct sb_buf path = SB_BUF_INIT(SB_MAX_HEADERS);
-	sb_autofree char *body = create_body(argv);
+	sb_autofree char *body = create_body(user, argv);
 	struct eng_http_req req = {.method = "POST", .type = "application/json", .body = body};
 
 	if (!body)
@@ -112,8 +113,8 @@ static int start(struct eng_exec *exec, struct sb_err *err)
 	return 0;
 }
 
-int eng_exec_start(struct eng_client *client, const char *id, const char *const *argv,
-	struct eng_exec **ret, struct sb_err *err)
+int eng_exec_start(struct eng_client *client, const char *id, enum eng_exec_user user,
+	const char *const *argv, struct eng_exec **ret, struct sb_err *err)
 {
 	sb_auto(eng_exec_closep) struct eng_exec *exec = calloc(1, sizeof(*exec));
 
@@ -122,7 +123,7 @@ int eng_exec_start(struct eng_client *client, const char *id, const char *const 
 	exec->client = client;
 	exec->stderr_text.max = SB_MAX_FRAME_TEXT;
 	sb_log(SB_TRACE_EXEC, "%s %s in %.12s", argv[0], argv[1] ? argv[1] : "", id);
-	if (create(exec, id, argv, err) < 0 || start(exec, err) < 0)
+	if (create(exec, id, user, argv, err) < 0 || start(exec, err) < 0)
 		return -1;
 	*ret = sb_steal(exec);
 	return 0;

@@ -51,21 +51,30 @@ static int fail(struct archive *a, struct sb_err *err)
 		err, SB_FAILED, "cannot make an archive: %s", why ? why : "out of memory");
 }
 
+static mode_t member_type(const struct eng_tar_member *member)
+{
+	if (member->link)
+		return S_IFLNK;
+	return member->name[strlen(member->name) - 1] == '/' ? S_IFDIR : S_IFREG;
+}
+
 static int add_member(struct archive *a, const struct eng_tar_member *member, struct sb_err *err)
 {
 	sb_auto(free_entry) struct archive_entry *entry = archive_entry_new();
-	bool is_dir = member->name[strlen(member->name) - 1] == '/';
+	mode_t type = member_type(member);
+	size_t len = type == S_IFREG ? member->len : 0;
 
 	if (!entry)
 		return sb_err_nomem(err);
 	archive_entry_set_pathname(entry, member->name);
-	archive_entry_set_filetype(entry, is_dir ? S_IFDIR : S_IFREG);
+	archive_entry_set_filetype(entry, type);
+	archive_entry_set_symlink(entry, member->link);
 	archive_entry_set_perm(entry, (mode_t)member->mode);
-	archive_entry_set_size(entry, is_dir ? 0 : (la_int64_t)member->len);
+	archive_entry_set_size(entry, (la_int64_t)len);
 	archive_entry_set_mtime(entry, 0, 0);
 	if (archive_write_header(a, entry) != ARCHIVE_OK)
 		return fail(a, err);
-	if (!is_dir && archive_write_data(a, member->data, member->len) != (la_ssize_t)member->len)
+	if (len && archive_write_data(a, member->data, len) != (la_ssize_t)len)
 		return fail(a, err);
 	sb_log(SB_TRACE_TAR, "%s mode %o, %zu bytes", member->name, member->mode, member->len);
 	return 0;

@@ -15,6 +15,7 @@ struct eng_tar_member {
 	unsigned mode;
 	const void *data;
 	size_t len;
+	const char *link; /* a symbolic link to this, or NULL */
 };
 
 /* Add a whole archive of the members to out: owner 0:0, no names, no times. */

@@ -25,12 +25,15 @@ static json_t *install_question(const struct visit *visit)
 	const struct plan *plan = visit->plan;
 	const char *cwd = plan->container.cwd;
 
-	return json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:o, s:o, s:i}", "sha256",
+	bool as_root = !visit->as_user;
+
+	return json_pack("{s:s, s:s, s:s, s:b, s:s*, s:s*, s:o, s:o, s:i}", "sha256",
 		plan->payload.sha256, "path", plan->conf->path, "cwd", *cwd == '/' ? cwd : "/",
-		"keep", plan->keep[0] ? plan->keep : NULL, "staged",
-		visit->uploaded ? visit->name : NULL, "links", string_list(plan->conf->links),
-		"start", string_list(plan->conf->start), "timeout_ms",
-		eng_time_left(plan->client, START_TIMEOUT_MS));
+		"own_home", (int)visit->as_user, "keep",
+		as_root && plan->keep[0] ? plan->keep : NULL, "staged",
+		as_root && visit->uploaded ? visit->name : NULL, "links",
+		string_list(plan->conf->links), "start", string_list(plan->conf->start),
+		"timeout_ms", eng_time_left(plan->client, START_TIMEOUT_MS));
 }
 
 /*
@@ -42,6 +45,8 @@ static int settle(struct plan *plan, const struct deliver_receipt *receipt, stru
 	struct sb_err failure = SB_ERR_INIT;
 	bool removed;
 
+	if (receipt->was == WAS_USERS)
+		return -1;
 	if (receipt->was != WAS_ABSENT) {
 		sb_err_clear(err);
 		return 0;
@@ -52,14 +57,31 @@ static int settle(struct plan *plan, const struct deliver_receipt *receipt, stru
 	return -1;
 }
 
-int deliver_inject(struct plan *plan, struct deliver_receipt *ret, struct sb_err *err)
+/* Before an upload as the container's user: root's service has to go, and a user's is noted. */
+static int make_way(struct visit *visit, bool *ret_removed, struct sb_err *err)
+{
+	struct plan *plan = visit->plan;
+	struct deliver_found there;
+	int found = deliver_find(plan->client, plan->container.id, plan->home_path, &there, err);
+
+	if (found)
+		return found < 0 ? -1 : 0;
+	if (!there.as_user)
+		return deliver_remove(plan, ret_removed, err);
+	strcpy(visit->before, there.sha256);
+	return 0;
+}
+
+static int inject_once(
+	struct plan *plan, struct deliver_receipt *ret, bool *ret_removed, struct sb_err *err)
 {
 	sb_auto(visit_end) struct visit visit = VISIT_INIT;
 	json_auto_t *receipt = NULL;
 	struct sb_err odd = SB_ERR_INIT;
-	int ready = visit_begin(plan, &visit, err);
+	int ready = visit_begin(plan, plan->as_user, &visit, err);
 
-	if (ready < 0 || (!ready && visit_upload(&visit, err) < 0))
+	if (ready < 0 || (!ready && plan->as_user && make_way(&visit, ret_removed, err) < 0) ||
+		(!ready && visit_upload(&visit, err) < 0))
 		return -1;
 	receipt = visit_ask(&visit, "install", install_question(&visit), err);
 	if (!receipt)
@@ -71,11 +93,29 @@ int deliver_inject(struct plan *plan, struct deliver_receipt *ret, struct sb_err
 	return err->code == SB_INTERRUPTED ? settle(plan, ret, err) : 0;
 }
 
+int deliver_inject(struct plan *plan, struct deliver_receipt *ret, struct sb_err *err)
+{
+	bool removed = false;
+
+	if (inject_once(plan, ret, &removed, err) < 0)
+		return -1;
+	if (ret->was == WAS_USERS && (deliver_remove(plan, &removed, err) < 0 ||
+					     inject_once(plan, ret, &removed, err) < 0))
+		return -1;
+	if (ret->was == WAS_USERS)
+		return sb_err_set(
+			err, SB_UNSUPPORTED, "'%s/user' is there again and again", plan->home_path);
+	if (removed)
+		ret->was = WAS_OTHER;
+	return 0;
+}
+
 /* ---- afterwards ---- */
 
-int deliver_find(struct eng_client *client, const char *id, const char *home_path, char ret[65],
-	struct sb_err *err)
+int deliver_find(struct eng_client *client, const char *id, const char *home_path,
+	struct deliver_found *ret, struct sb_err *err)
 {
+	static const char user_dir[] = "/user";
 	struct eng_stat stat;
 	const char *name;
 	char path[256];
@@ -89,35 +129,42 @@ int deliver_find(struct eng_client *client, const char *id, const char *home_pat
 	if (stat.type != ENG_LINK || !name || strlen(++name) != 64 ||
 		strspn(name, "0123456789abcdef") != 64)
 		return 1;
-	memcpy(ret, name, 65);
+	memcpy(ret->sha256, name, sizeof(ret->sha256));
+	name -= sizeof(user_dir);
+	ret->as_user = name > stat.link && !strncmp(name, user_dir, sizeof(user_dir) - 1);
 	return 0;
 }
 
 int deliver_is_present(struct plan *plan, char other[65], struct sb_err *err)
 {
-	int found = deliver_find(plan->client, plan->container.id, plan->home_path, other, err);
+	struct deliver_found there;
+	int found = deliver_find(plan->client, plan->container.id, plan->home_path, &there, err);
 
-	if (found)
-		other[0] = '\0';
-	if (found < 0)
-		return -1;
-	if (found || strcmp(other, plan->payload.sha256) != 0)
-		return 0;
 	other[0] = '\0';
-	return 1;
+	if (found)
+		return found < 0 ? -1 : 0;
+	if (there.as_user == plan->as_user && !strcmp(there.sha256, plan->payload.sha256))
+		return 1;
+	strcpy(other, there.sha256);
+	return 0;
 }
 
 /* Our program, ready or uploaded for this one visit, in a container that has been injected. */
 static int meet(struct plan *plan, struct visit *visit, struct sb_err *err)
 {
 	char other[65];
-	int ready = visit_begin(plan, visit, err);
+	int ready = visit_begin(plan, plan->as_user, visit, err);
 
 	if (ready)
 		return ready < 0 ? -1 : 0;
 	ready = deliver_is_present(plan, other, err);
 	if (ready < 0)
 		return -1;
+	if (!strcmp(other, plan->payload.sha256))
+		return sb_err_set(err, SB_MISMATCH,
+			"it is there as %s, but the rules ask for %s; 'sbinject inject' changes that",
+			plan->as_user ? "root" : "the container's own user",
+			plan->as_user ? "the container's own user" : "root");
 	if (other[0])
 		return sb_err_set(err, SB_MISMATCH,
 			"another version is there (sha256 %.12s, this sbinject has %.12s); "
@@ -125,6 +172,7 @@ static int meet(struct plan *plan, struct visit *visit, struct sb_err *err)
 			other, plan->payload.sha256);
 	if (!ready)
 		return sb_err_set(err, SB_NO_SERVICE, "not injected; 'sbinject inject' does it");
+	strcpy(visit->before, plan->payload.sha256);
 	return visit_upload(visit, err);
 }
 
@@ -150,23 +198,43 @@ int deliver_has_home(struct plan *plan, struct sb_err *err)
 	return found < 0 ? -1 : found == 0;
 }
 
-int deliver_remove(struct plan *plan, bool *ret_removed, struct sb_err *err)
+/* 1: root asked and removed nothing, for the service is the container's user's. */
+static int uninstall(struct plan *plan, bool as_user, bool user_gone, struct sb_err *err)
 {
 	sb_auto(visit_end) struct visit visit = VISIT_INIT;
 	json_auto_t *receipt = NULL;
+	int ready = visit_begin(plan, as_user, &visit, err);
+
+	strcpy(visit.before, as_user ? plan->payload.sha256 : "");
+	if (ready < 0 || (!ready && visit_upload(&visit, err) < 0))
+		return -1;
+	receipt = visit_ask(&visit, "uninstall",
+		json_pack("{s:s, s:o, s:b}", "path", plan->conf->path, "links",
+			string_list(plan->conf->links), "user_gone", (int)user_gone),
+		err);
+	if (!receipt || err->code != SB_OK)
+		return -1;
+	return sb_json_str(receipt, "was") != NULL;
+}
+
+int deliver_remove(struct plan *plan, bool *ret_removed, struct sb_err *err)
+{
+	struct deliver_found there = {.as_user = false};
 	int ready = deliver_has_home(plan, err);
 
 	*ret_removed = ready == 1;
 	if (ready <= 0)
 		return ready;
-	ready = visit_begin(plan, &visit, err);
-	if (ready < 0 || (!ready && visit_upload(&visit, err) < 0))
+	/* Root would find out, at the price of another exec. */
+	if (plan->as_user &&
+		deliver_find(plan->client, plan->container.id, plan->home_path, &there, err) < 0)
 		return -1;
-	receipt = visit_ask(&visit, "uninstall",
-		json_pack("{s:s, s:o}", "path", plan->conf->path, "links",
-			string_list(plan->conf->links)),
-		err);
-	return receipt && err->code == SB_OK ? 0 : -1;
+	ready = there.as_user ? 1 : uninstall(plan, false, false, err);
+	if (ready <= 0)
+		return ready;
+	if (uninstall(plan, true, true, err) < 0 || uninstall(plan, false, true, err) < 0)
+		return -1;
+	return 0;
 }
 
 int deliver_open(struct plan *plan, const char *command, struct visit *ret, struct sb_err *err)

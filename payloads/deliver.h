@@ -7,13 +7,22 @@
  * uploaded, which checks its own digest, moves itself into place and starts or replaces the
  * service. What it reports crosses from an untrusted container: it is bounded, parsed strictly and
  * tied to this run by a nonce.
+ *
+ * Where the service is to be the container's own user's, that user does all this, in a home of its
+ * own; root's only holds the program to start from. Root may have no power over that user's files
+ * and processes, so what a user made is undone by the user, before root removes the rest.
  */
 #ifndef PAYLOADS_DELIVER_H
 #define PAYLOADS_DELIVER_H
 
 #include "payloads/visit.h"
 
-enum deliver_was { WAS_ABSENT, WAS_SAME, WAS_OTHER };
+enum deliver_was {
+	WAS_ABSENT,
+	WAS_SAME,
+	WAS_OTHER, /* another version, or that of another user */
+	WAS_USERS, /* root asked and did nothing: there is a service of the container's user */
+};
 
 /* What stands at the path where hosts look; a link, where files there cannot be executed or have no
  * room; nothing, where that is read-only. */
@@ -53,14 +62,22 @@ const char *deliver_placed_word(enum deliver_placed placed);
 /* SB_NO_SERVICE: not injected. SB_MISMATCH: another version is there. */
 int deliver_status(struct plan *plan, struct deliver_status *ret, struct sb_err *err) sb_must_check;
 
-/*
- * The digest of the payload in a container's home, told by the engine alone, without running
- * anything; 1 when there is none.
- */
-int deliver_find(struct eng_client *client, const char *id, const char *home_path, char ret[65],
-	struct sb_err *err) sb_must_check;
+struct deliver_found {
+	char sha256[65];
+	bool as_user; /* the service is the container's own user's */
+};
 
-/* 1: this payload is in place; else 0, with the digest of another in `other`, or "". */
+/*
+ * The payload in a container's home, told by the engine alone, without running anything; 1 when
+ * there is none.
+ */
+int deliver_find(struct eng_client *client, const char *id, const char *home_path,
+	struct deliver_found *ret, struct sb_err *err) sb_must_check;
+
+/*
+ * 1: this payload is in place, for the right user; else 0, with the digest of what is there
+ * instead in `other`, or "".
+ */
 int deliver_is_present(struct plan *plan, char other[65], struct sb_err *err) sb_must_check;
 
 /* 1: there is a home, of whatever release. */

@@ -101,14 +101,15 @@ static void authenticate(const struct key *key, const char *text, char hex[SHA25
 	sha256_end_hex(&hash, hex);
 }
 
-void key_name(const struct key *key, const char *sha256, const char *id, char ret[KEY_NAME_SIZE])
+void key_name(const struct key *key, const char *sha256, const char *id, bool for_user,
+	char ret[KEY_NAME_SIZE])
 {
 	char text[160];
 
 	ret[0] = '\0';
 	if (!key->known)
 		return;
-	snprintf(text, sizeof(text), "sbinject %.64s %.64s", sha256, id);
+	snprintf(text, sizeof(text), "sbinject %.64s %.64s%s", sha256, id, for_user ? " user" : "");
 	strcpy(ret, "run-");
 	authenticate(key, text, ret + 4);
 }

@@ -22,9 +22,12 @@ struct key {
  */
 void key_load(struct key *ret);
 
-/* "run-" and 64 hex digits: the name of the payload `sha256` in the container `id`; "" without key.
+/*
+ * "run-" and 64 hex digits: the name of the payload `sha256` in the container `id`, one for root
+ * and one for the container's own user; "" without key.
  */
 enum { KEY_NAME_SIZE = 4 + 64 + 1 };
-void key_name(const struct key *key, const char *sha256, const char *id, char ret[KEY_NAME_SIZE]);
+void key_name(const struct key *key, const char *sha256, const char *id, bool for_user,
+	char ret[KEY_NAME_SIZE]);
 
 #endif

@@ -18,6 +18,11 @@ bool plan_is_foreign(const struct plan *plan)
 	       strcmp(plan->image.arch, payload_own_arch()) != 0;
 }
 
+const char *plan_service(const struct plan *plan)
+{
+	return conf_service_name(plan->as_user ? CONF_USER : CONF_ROOT);
+}
+
 static int find_facts(struct plan *plan, const struct plan_opts *opts, struct sb_err *err)
 {
 	struct recon_engine_ctx ctx = {plan->client, plan->container.id};
@@ -66,6 +71,24 @@ static int check_require(
 	return 0;
 }
 
+/* As the engine reads it: a user, and after a colon a group, each by name or number. */
+static bool is_root(const char *user)
+{
+	size_t len = strcspn(user, ":");
+
+	return strspn(user, "0") == len || (len == 4 && !strncmp(user, "root", len));
+}
+
+/* The path has two components at least. */
+static void find_user_home(struct plan *plan)
+{
+	const char *path = plan->conf->path;
+	const char *dir = memrchr(path, '/', (size_t)(strrchr(path, '/') - path));
+
+	snprintf(plan->user_home, sizeof(plan->user_home), "%.*s/.sbinject-user", (int)(dir - path),
+		path);
+}
+
 int plan_make(struct eng_client *client, const struct plan_opts *opts, const char *ref,
 	struct plan *ret, struct sb_err *err)
 {
@@ -79,10 +102,15 @@ int plan_make(struct eng_client *client, const struct plan_opts *opts, const cha
 		return -1;
 	snprintf(ret->home_path, sizeof(ret->home_path), "%s/.sbinject",
 		strcmp(ret->home.dir, "/") ? ret->home.dir : "");
+	ret->as_user = ret->rule->service == CONF_USER && !is_root(ret->container.user);
+	find_user_home(ret);
 	/* Where others can write, even that name may have been watched and used. */
-	if (!ret->home.shared)
-		key_name(opts->key, ret->payload.sha256, ret->container.id, ret->keep);
-	sb_log(SB_NOTE, "rule at %s:%d: payload '%s' (sha256 %.12s), home '%s'", opts->conf->file,
-		ret->rule->line, ret->payload.name, ret->payload.sha256, ret->home_path);
+	if (!ret->home.shared) {
+		key_name(opts->key, ret->payload.sha256, ret->container.id, false, ret->keep);
+		key_name(opts->key, ret->payload.sha256, ret->container.id, true, ret->keep_user);
+	}
+	sb_log(SB_NOTE, "rule at %s:%d: payload '%s' (sha256 %.12s) for %s, home '%s'",
+		opts->conf->file, ret->rule->line, ret->payload.name, ret->payload.sha256,
+		ret->as_user ? "the container's user" : "root", ret->home_path);
 	return 0;
 }

@@ -34,8 +34,11 @@ struct plan {
 	const struct conf_rule *rule;
 	struct payload_bytes payload;
 	struct recon_home home;
-	char home_path[64];	  /* "/.sbinject" */
-	char keep[KEY_NAME_SIZE]; /* name of a program in it that may be run again; or "" */
+	bool as_user;	     /* the service is the container's own user's, who is not root */
+	char home_path[64];  /* "/.sbinject" */
+	char user_home[300]; /* the home that such a user makes beside the program's directory */
+	char keep[KEY_NAME_SIZE];      /* name of a program for root that may be run again; or "" */
+	char keep_user[KEY_NAME_SIZE]; /* the same for that user */
 };
 
 #define PLAN_INIT                                                              \
@@ -57,6 +60,9 @@ int plan_make(struct eng_client *client, const struct plan_opts *opts, const cha
  * socket: such a container runs under emulation, or its image's label lies.
  */
 bool plan_is_foreign(const struct plan *plan);
+
+/* Whose the service is to be: "root" or "user". */
+const char *plan_service(const struct plan *plan);
 
 /* Only what the facts are: container, image and facts; no rule, no payload. */
 int plan_look(struct eng_client *client, const struct plan_opts *opts, const char *ref,

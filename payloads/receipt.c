@@ -81,7 +81,8 @@ static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY
 static const struct {
 	const char *word;
 	enum deliver_was was;
-} was_words[] = {{"absent", WAS_ABSENT}, {"same", WAS_SAME}, {"other", WAS_OTHER}};
+} was_words[] = {
+	{"absent", WAS_ABSENT}, {"same", WAS_SAME}, {"other", WAS_OTHER}, {"user", WAS_USERS}};
 
 static int read_was(const json_t *doc, enum deliver_was *ret, struct sb_err *err)
 {
@@ -122,9 +123,13 @@ static int read_placed(const json_t *doc, enum deliver_placed *ret, struct sb_er
 int receipt_read_install(
 	const json_t *doc, const char *sha256, struct deliver_receipt *ret, struct sb_err *err)
 {
+	if (read_was(doc, &ret->was, err) < 0)
+		return -1;
+	if (ret->was == WAS_USERS)
+		return 0;
 	if (copy_digest(ret->sha256, doc, "sha256", err) < 0 ||
 		copy_word(ret->release, sizeof(ret->release), doc, "release", plain, err) < 0 ||
-		read_was(doc, &ret->was, err) < 0 || read_placed(doc, &ret->placed, err) < 0)
+		read_placed(doc, &ret->placed, err) < 0)
 		return -1;
 	if (strcmp(ret->sha256, sha256) != 0)
 		return sb_err_set(err, SB_MISMATCH,

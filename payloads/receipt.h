@@ -13,7 +13,10 @@
 json_t *receipt_parse(const char *line, size_t len, const char *nonce, bool *ret_ours,
 	struct sb_err *err) sb_must_check;
 
-/* Read the answers to `install` and `status`. A missing or odd member is SB_MISMATCH. */
+/*
+ * Read the answers to `install` and `status`. A missing or odd member is SB_MISMATCH. WAS_USERS
+ * comes alone.
+ */
 int receipt_read_install(const json_t *doc, const char *sha256, struct deliver_receipt *ret,
 	struct sb_err *err) sb_must_check;
 int receipt_read_status(

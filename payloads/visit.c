@@ -31,45 +31,94 @@ static int new_nonce(struct visit *visit, struct sb_err *err)
 	return 0;
 }
 
-int visit_begin(struct plan *plan, struct visit *ret, struct sb_err *err)
+/* Of what stands ready; without a name for that, of an upload for the container's user. */
+static void name_program(struct visit *visit)
 {
+	const struct plan *plan = visit->plan;
+
+	if (visit->as_user)
+		snprintf(visit->name, sizeof(visit->name), "user/%s/%s", plan->payload.sha256,
+			plan->keep_user[0] ? plan->keep_user : "program");
+	else
+		snprintf(visit->name, sizeof(visit->name), "%s", plan->keep);
+}
+
+int visit_begin(struct plan *plan, bool as_user, struct visit *ret, struct sb_err *err)
+{
+	const char *keep = as_user ? plan->keep_user : plan->keep;
 	struct eng_stat stat;
 	char path[256];
 	int found;
 
-	*ret = (struct visit){.plan = plan};
+	*ret = (struct visit){.plan = plan, .as_user = as_user};
 	if (new_nonce(ret, err) < 0)
 		return -1;
-	if (!plan->keep[0])
+	if (!keep[0])
 		return 0;
-	snprintf(path, sizeof(path), "%s/%s", plan->home_path, plan->keep);
+	name_program(ret);
+	snprintf(path, sizeof(path), "%s/%s", plan->home_path, ret->name);
 	found = eng_archive_stat(plan->client, plan->container.id, path, &stat, err);
 	if (found < 0)
 		return -1;
-	if (found || stat.type != ENG_FILE || stat.size != plan->payload.size)
-		return 0;
-	snprintf(ret->name, sizeof(ret->name), "%s", plan->keep);
-	return 1;
+	return !found && stat.type == ENG_FILE && stat.size == plan->payload.size;
+}
+
+static int put(const struct plan *plan, const struct eng_tar_member *members, size_t count,
+	struct sb_err *err)
+{
+	sb_autobuf struct sb_buf tar = SB_BUF_INIT(SB_MAX_PAYLOAD + 65536);
+
+	if (eng_tar_write(members, count, &tar, err) < 0)
+		return -1;
+	return eng_archive_put(
+		plan->client, plan->container.id, plan->home.dir, tar.data, tar.len, err);
+}
+
+static int put_for_root(
+	struct visit *visit, const char *sha256, const void *data, size_t size, struct sb_err *err)
+{
+	char file[180];
+	const struct eng_tar_member members[] = {
+		{".sbinject/", 0700, NULL, 0, NULL},
+		{file, 0755, data, size, NULL},
+	};
+
+	snprintf(visit->name, sizeof(visit->name), "%s.%s", sha256, visit->nonce);
+	snprintf(file, sizeof(file), ".sbinject/%s", visit->name);
+	return put(visit->plan, members, SB_ARRAY_SIZE(members), err);
+}
+
+/* Says of `sha256` that it is there, for those who only look. */
+static void name_current(const char *sha256, char link[80])
+{
+	snprintf(link, 80, "user/%.64s", sha256);
+}
+
+static int put_for_user(struct visit *visit, const void *data, size_t size, struct sb_err *err)
+{
+	char dir[100], file[180], link[80];
+	const struct eng_tar_member members[] = {
+		{".sbinject/", 0711, NULL, 0, NULL},
+		{".sbinject/user/", 0711, NULL, 0, NULL},
+		{dir, 0711, NULL, 0, NULL},
+		{file, 0755, data, size, NULL},
+		{".sbinject/current", 0777, NULL, 0, link},
+	};
+
+	name_current(visit->plan->payload.sha256, link);
+	snprintf(dir, sizeof(dir), ".sbinject/%s/", link);
+	name_program(visit);
+	snprintf(file, sizeof(file), ".sbinject/%s", visit->name);
+	return put(visit->plan, members, SB_ARRAY_SIZE(members), err);
 }
 
 static int put_program(
 	struct visit *visit, const char *sha256, const void *data, size_t size, struct sb_err *err)
 {
-	const struct plan *plan = visit->plan;
-	sb_autobuf struct sb_buf tar = SB_BUF_INIT(SB_MAX_PAYLOAD + 65536);
-	char file[160];
-	const struct eng_tar_member members[] = {
-		{".sbinject/", 0700, NULL, 0},
-		{file, 0755, data, size},
-	};
-
-	snprintf(visit->name, sizeof(visit->name), "%s.%s", sha256, visit->nonce);
-	snprintf(file, sizeof(file), ".sbinject/%s", visit->name);
-	if (eng_tar_write(members, SB_ARRAY_SIZE(members), &tar, err) < 0)
-		return -1;
 	visit->uploaded = true;
-	return eng_archive_put(
-		plan->client, plan->container.id, plan->home.dir, tar.data, tar.len, err);
+	if (visit->as_user)
+		return put_for_user(visit, data, size, err);
+	return put_for_root(visit, sha256, data, size, err);
 }
 
 int visit_run(struct visit *visit, const char *command, struct sb_err *err)
@@ -78,8 +127,8 @@ int visit_run(struct visit *visit, const char *command, struct sb_err *err)
 	const char *argv[] = {path, command, NULL};
 
 	snprintf(path, sizeof(path), "%s/%s", visit->plan->home_path, visit->name);
-	return eng_exec_start(
-		visit->plan->client, visit->plan->container.id, argv, &visit->exec, err);
+	return eng_exec_start(visit->plan->client, visit->plan->container.id,
+		visit->as_user ? ENG_AS_USER : ENG_AS_ROOT, argv, &visit->exec, err);
 }
 
 /* ---- what a program that did not start looks like ---- */
@@ -175,10 +224,11 @@ static json_t *take_receipt(struct visit *visit, struct sb_err *err)
 
 static int send_question(struct visit *visit, json_t *question, struct sb_err *err)
 {
+	const char *home = visit->as_user ? visit->plan->user_home : visit->plan->home_path;
 	sb_autofree char *line = NULL;
 
 	if (json_object_set_new(question, "nonce", json_string(visit->nonce)) < 0 ||
-		json_object_set_new(question, "home", json_string(visit->plan->home_path)) < 0)
+		json_object_set_new(question, "home", json_string(home)) < 0)
 		return sb_err_nomem(err);
 	line = json_dumps(question, JSON_COMPACT);
 	if (!line)
@@ -204,28 +254,72 @@ static json_t *converse(
 
 /* ---- undoing ---- */
 
-/*
- * Upload a cleaner beside what a failed visit left and let it delete both; and the whole
- * installation, if that visit had made it from nothing but its receipt was lost. The payload itself
- * may not be able to run here; where the engine's own architecture is known, that one's can.
- */
-static int discard(struct visit *failed, struct sb_err *err)
+/* The payload itself may not be able to run here; where the engine's own architecture is known,
+   that one's can. */
+static int put_cleaner(struct visit *cleaner, struct sb_err *err)
 {
-	const struct plan *plan = failed->plan;
+	const struct plan *plan = cleaner->plan;
 	const struct payload *other =
 		plan_is_foreign(plan) ? payload_by_arch(payload_own_arch()) : NULL;
-	sb_auto(visit_end) struct visit cleaner = {.plan = failed->plan};
-	json_auto_t *question = NULL, *receipt = NULL;
 
-	if (new_nonce(&cleaner, err) < 0 ||
-		put_program(&cleaner, other ? other->sha256 : plan->payload.sha256,
-			other ? other->data : plan->payload.data,
-			other ? other->size : plan->payload.size, err) < 0)
+	if (new_nonce(cleaner, err) < 0)
 		return -1;
-	question = json_pack(
-		"{s:[s, s], s:s}", "discard", failed->name, cleaner.name, "born", failed->nonce);
-	receipt = converse(&cleaner, "uninstall", question, err);
+	return put_program(cleaner, other ? other->sha256 : plan->payload.sha256,
+		other ? other->data : plan->payload.data, other ? other->size : plan->payload.size,
+		err);
+}
+
+static int clean(struct visit *cleaner, json_t *question, struct sb_err *err)
+{
+	json_auto_t *asked = question, *receipt = converse(cleaner, "uninstall", asked, err);
+
 	return receipt ? 0 : -1;
+}
+
+/*
+ * Upload a cleaner beside what a failed visit left and let it delete both; and the whole
+ * installation, if that visit had made it from nothing but its receipt was lost.
+ */
+static int discard(const struct visit *failed, struct sb_err *err)
+{
+	sb_auto(visit_end) struct visit cleaner = {.plan = failed->plan};
+
+	if (put_cleaner(&cleaner, err) < 0)
+		return -1;
+	return clean(&cleaner,
+		json_pack("{s:[s, s], s:s}", "discard", failed->name, cleaner.name, "born",
+			failed->nonce),
+		err);
+}
+
+/* What the user may have made, which is nothing if its program did not even start. */
+static void discard_users_part(const struct visit *failed)
+{
+	sb_auto(visit_end) struct visit cleaner = {.plan = failed->plan, .as_user = true};
+	struct sb_err ignored = SB_ERR_INIT;
+
+	if (put_cleaner(&cleaner, &ignored) == 0 &&
+		clean(&cleaner, json_pack("{s:[], s:s}", "discard", "born", failed->nonce),
+			&ignored) < 0)
+		sb_log(SB_NOTE, "as the container's user: %s", ignored.text);
+}
+
+static int discard_for_user(const struct visit *failed, struct sb_err *err)
+{
+	sb_auto(visit_end) struct visit cleaner = {.plan = failed->plan};
+	char link[80];
+	const struct eng_tar_member current = {".sbinject/current", 0777, NULL, 0, link};
+
+	if (!failed->answered)
+		discard_users_part(failed);
+	/* The program of a service that was there before stays, and may have been there, too. */
+	name_current(failed->before, link);
+	if (failed->before[0])
+		return put(failed->plan, &current, 1, err);
+	if (put_cleaner(&cleaner, err) < 0)
+		return -1;
+	return clean(
+		&cleaner, json_pack("{s:[s], s:b}", "discard", cleaner.name, "user_gone", 1), err);
 }
 
 /* *why stays the reason to be told, with a word added if undoing failed too. */
@@ -234,7 +328,7 @@ static void undo(struct visit *failed, struct sb_err *why)
 	struct sb_err err = SB_ERR_INIT;
 
 	eng_begin_cleanup(failed->plan->client, CLEANUP_TIMEOUT_MS);
-	if (discard(failed, &err) == 0)
+	if ((failed->as_user ? discard_for_user : discard)(failed, &err) == 0)
 		sb_log(SB_NOTE, "removed what had been placed");
 	else if (err.code != SB_NO_CONTAINER)
 		sb_err_add(why, "; '%s' may be left inside ('sbinject remove' deletes it): %s",
@@ -273,7 +367,7 @@ json_t *visit_ask(struct visit *visit, const char *command, json_t *question, st
 	/* An interrupted program goes on inside; what it made is known once it has reported. */
 	if (err->code == SB_INTERRUPTED)
 		receipt = late_receipt(visit);
-	if (!receipt && visit->uploaded && !visit->answered)
+	if (!receipt && visit->uploaded && (!visit->answered || visit->as_user))
 		undo(visit, err);
 	return receipt;
 }

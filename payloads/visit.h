@@ -4,6 +4,10 @@
  * one receipt. The program is uploaded under a name that nobody knew before, unless one stands
  * ready under a name that only we can know (key.h). What a visit uploaded is removed again when its
  * program never reported.
+ *
+ * A visit as the container's own user runs a program that this user cannot change, out of a
+ * directory "user/<sha256>" in root's home. The user cannot remove it either; so it has the same
+ * name every time. With it comes the link "current", which for root is the program's own doing.
  */
 #ifndef PAYLOADS_VISIT_H
 #define PAYLOADS_VISIT_H
@@ -14,9 +18,11 @@ struct visit {
 	struct plan *plan;
 	struct eng_exec *exec; /* owned */
 	char nonce[33];	       /* ties the receipt to this visit */
-	char name[128];	       /* of the program in the home */
-	bool uploaded;	       /* by this visit, under a delivery's name "<sha256>.<nonce>" */
-	bool answered;	       /* the program reported: what it placed is its own business */
+	char name[160];	       /* of the program in the home */
+	bool as_user;	       /* run as the container's own user */
+	char before[65];       /* as_user: what "current" led to before, or "" */
+	bool uploaded; /* by this visit, for root under a delivery's name "<sha256>.<nonce>" */
+	bool answered; /* the program reported: what it placed is its own business */
 };
 
 #define VISIT_INIT           \
@@ -26,16 +32,18 @@ struct visit {
 void visit_end(struct visit *visit);
 
 /* 1: a program stands ready and will be run; 0: none does, and nothing has been uploaded. */
-int visit_begin(struct plan *plan, struct visit *ret, struct sb_err *err) sb_must_check;
+int visit_begin(
+	struct plan *plan, bool as_user, struct visit *ret, struct sb_err *err) sb_must_check;
 
-/* Upload it. On failure, what arrived has been removed, or the error says that it could not be. */
+/* Upload it; as_user after setting `before`. On failure, what arrived has been removed, or the
+ * error says that it could not be. */
 int visit_upload(struct visit *visit, struct sb_err *err) sb_must_check;
 
 /*
  * Run it with a command, send `question` (stolen; nonce and home are added) and return the checked
  * receipt, a new reference. NULL with *err filled: failed, and undone if the program never
- * reported. Both a receipt and SB_INTERRUPTED: the user asked to stop, but the program had its way
- * first.
+ * reported (as_user also the upload if it did). Both a receipt and SB_INTERRUPTED: the user asked
+ * to stop, but the program had its way first.
  */
 json_t *visit_ask(struct visit *visit, const char *command, json_t *question,
 	struct sb_err *err) sb_must_check;

@@ -22,15 +22,14 @@ static double now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static int noop(struct eng_client *client, const char *id, const char *program,
-	struct sb_err *err)
+static int noop(struct eng_client *client, const char *id, const char *program, struct sb_err *err)
 {
 	sb_auto(eng_exec_closep) struct eng_exec *exec = NULL;
 	sb_autobuf struct sb_buf out = SB_BUF_INIT(65536);
 	const char *argv[] = {program, NULL};
 	int ret;
 
-	if (eng_exec_start(client, id, argv, &exec, err) < 0)
+	if (eng_exec_start(client, id, ENG_AS_ROOT, argv, &exec, err) < 0)
 		return -1;
 	while ((ret = eng_exec_read(exec, -1, &out, err)) == 0)
 		;
@@ -69,9 +68,8 @@ int main(int argc, char **argv)
 	size = strtoul(argv[4], NULL, 10);
 	data = calloc(1, size);
 	if (!data || eng_global_init(&err) < 0 || eng_endpoint_find(NULL, &endpoint, &err) < 0 ||
-		eng_tar_write(
-			(const struct eng_tar_member[]){
-				{".floor/", 0700, NULL, 0}, {".floor/data", 0755, data, size}},
+		eng_tar_write((const struct eng_tar_member[]){{".floor/", 0700, NULL, 0, NULL},
+				      {".floor/data", 0755, data, size, NULL}},
 			2, &tar, &err) < 0)
 		goto failed;
 	for (long i = strtol(argv[2], NULL, 10); i > 0; i--) {

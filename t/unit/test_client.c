@@ -369,7 +369,7 @@ static void test_eng_archive_stat__reads_the_header(void **state)
 static void test_eng_archive_read__takes_the_beginning_of_a_file(void **state)
 {
 	static char data[100000];
-	static const struct eng_tar_member member = {"f", 0644, data, sizeof(data)};
+	static const struct eng_tar_member member = {"f", 0644, data, sizeof(data), NULL};
 	sb_autobuf struct sb_buf tar = SB_BUF_INIT(1 << 20);
 	struct sb_err err = SB_ERR_INIT;
 
@@ -394,7 +394,7 @@ static void test_eng_archive_read__takes_the_beginning_of_a_file(void **state)
 /* Docker sends a link itself: its status names where it ends, and that is read. */
 static void test_eng_archive_read__follows_a_link_once(void **state)
 {
-	static const struct eng_tar_member member = {"real", 0644, "hello", 5};
+	static const struct eng_tar_member member = {"real", 0644, "hello", 5, NULL};
 	sb_autobuf struct sb_buf tar = SB_BUF_INIT(1 << 16), out = SB_BUF_INIT(100);
 	char link[1536] = "l";
 	struct sb_err err = SB_ERR_INIT;
@@ -533,7 +533,7 @@ static void test_eng_exec_start__insists_on_a_plain_id(void **state)
 		struct world w;
 
 		OPEN(&w, steps);
-		assert_fails(&w, eng_exec_start(w.client, ID, argv, &exec, &w.err), SB_FAILED,
+		assert_fails(&w, eng_exec_start(w.client, ID, ENG_AS_ROOT, argv, &exec, &w.err), SB_FAILED,
 			"gives no id for an exec");
 		assert_null(exec);
 		close_world(&w);
@@ -581,7 +581,7 @@ static void test_eng_exec_start__tells_why_not(void **state)
 		assert_int_equal(
 			open_world(&w, (const struct fake_step *const[]){steps, start}, 2, 5000),
 			0);
-		assert_fails(&w, eng_exec_start(w.client, ID, argv, &exec, &w.err), rows[i].code,
+		assert_fails(&w, eng_exec_start(w.client, ID, ENG_AS_ROOT, argv, &exec, &w.err), rows[i].code,
 			rows[i].says);
 		assert_null(exec);
 		close_world(&w);
@@ -604,7 +604,7 @@ static void test_eng_exec_start__reads_a_chunked_refusal(void **state)
 	(void)state;
 	assert_int_equal(
 		open_world(&w, (const struct fake_step *const[]){steps, start}, 2, 5000), 0);
-	assert_fails(&w, eng_exec_start(w.client, ID, argv, &exec, &w.err), SB_NO_CONTAINER,
+	assert_fails(&w, eng_exec_start(w.client, ID, ENG_AS_ROOT, argv, &exec, &w.err), SB_NO_CONTAINER,
 		"container: is not running (HTTP 409)");
 	close_world(&w);
 }
@@ -616,7 +616,8 @@ static struct eng_exec *start_exec(struct world *w, const struct fake_step *step
 
 	assert_int_equal(
 		open_world(w, (const struct fake_step *const[]){steps, start}, 2, timeout_ms), 0);
-	assert_int_equal(eng_exec_start(w->client, ID, argv, &exec, &w->err), 0);
+	assert_int_equal(
+		eng_exec_start(w->client, ID, ENG_AS_ROOT, argv, &exec, &w->err), 0);
 	return exec;
 }
 
@@ -663,6 +664,28 @@ static void test_eng_exec__runs_a_program_to_its_end(void **state)
 	assert_null(strstr(got, "Privileged"));
 	assert_non_null(strstr(got, "GET /v1.51/exec/c0de/json HTTP/1.1\r\n"));
 	assert_memory_equal(fake_received(w.fake, 1, NULL), "POST /v1.51/exec/c0de/start ", 28);
+	close_world(&w);
+}
+
+static void test_eng_exec_start__can_leave_the_user_to_the_engine(void **state)
+{
+	static const struct fake_step steps[] = {
+		FAKE_ANSWER(PONG), FAKE_ANSWER(CREATED), FAKE_DO(FAKE_STALL)};
+	static const struct fake_step start[] = {FAKE_ANSWER(UPGRADED), FAKE_DO(FAKE_STALL)};
+	struct eng_exec *exec = NULL;
+	const char *got;
+	struct world w;
+
+	(void)state;
+	assert_int_equal(
+		open_world(&w, (const struct fake_step *const[]){steps, start}, 2, 5000), 0);
+	assert_int_equal(eng_exec_start(w.client, ID, ENG_AS_USER, argv, &exec, &w.err), 0);
+	eng_exec_close(exec);
+	eng_close(sb_steal(w.client));
+	fake_stop(w.fake);
+	got = fake_received(w.fake, 0, NULL);
+	assert_non_null(strstr(got, "\"WorkingDir\":\"/\""));
+	assert_null(strstr(got, "\"User\""));
 	close_world(&w);
 }
 
@@ -835,6 +858,7 @@ int main(void)
 		cmocka_unit_test(test_eng_exec_start__insists_on_a_plain_id),
 		cmocka_unit_test(test_eng_exec_start__tells_why_not),
 		cmocka_unit_test(test_eng_exec_start__reads_a_chunked_refusal),
+		cmocka_unit_test(test_eng_exec_start__can_leave_the_user_to_the_engine),
 		cmocka_unit_test(test_eng_exec__runs_a_program_to_its_end),
 		cmocka_unit_test(test_eng_exec_read__tells_of_a_broken_stream),
 		cmocka_unit_test(test_eng_exec_read__keeps_the_end_of_stderr),

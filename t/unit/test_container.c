@@ -341,8 +341,8 @@ static int write_once(struct sb_err *err)
 {
 	static char data[3000];
 	static const struct eng_tar_member members[] = {
-		{"dir/", 0700, NULL, 0},
-		{"dir/file", 0755, data, sizeof(data)},
+		{"dir/", 0700, NULL, 0, NULL},
+		{"dir/file", 0755, data, sizeof(data), NULL},
 	};
 	sb_autobuf struct sb_buf out = SB_BUF_INIT(1 << 20);
 

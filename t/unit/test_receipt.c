@@ -209,6 +209,18 @@ static void test_receipt_read_install__reads_ours(void **state)
 	}
 }
 
+static void test_receipt_read_install__reads_that_it_is_the_users(void **state)
+{
+	struct deliver_receipt receipt = {0};
+	struct sb_err err = SB_ERR_INIT;
+	json_auto_t *doc = parse(HEAD "\"ok\":true,\"was\":\"user\"}", &err);
+
+	(void)state;
+	assert_non_null(doc);
+	assert_int_equal(receipt_read_install(doc, SHA, &receipt, &err), 0);
+	assert_int_equal(receipt.was, WAS_USERS);
+}
+
 static void test_receipt_read_install__refuses_odd_ones(void **state)
 {
 	static const char *const lines[] = {
@@ -375,6 +387,7 @@ int main(void)
 		cmocka_unit_test(test_receipt_parse__never_passes_control_characters),
 		cmocka_unit_test(test_receipt_parse__bounds_a_long_reason),
 		cmocka_unit_test(test_receipt_read_install__reads_ours),
+		cmocka_unit_test(test_receipt_read_install__reads_that_it_is_the_users),
 		cmocka_unit_test(test_receipt_read_install__refuses_odd_ones),
 		cmocka_unit_test(test_receipt_read_install__names_both_digests),
 		cmocka_unit_test(test_receipt_read__tells_what_stands_at_the_path),

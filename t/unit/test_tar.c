@@ -37,12 +37,14 @@ static const char long_name[] = "a-directory-with-a-name/of-some-length/so-that-
 static const char payload[1500] = "\177ELF payload";
 
 static const struct eng_tar_member members[] = {
-	{"home/", 0700, NULL, 0},
-	{"home/empty", 0644, "", 0},
-	{"home/block", 0600, payload, BLOCK},
-	{"home/tools", 0755, payload, sizeof(payload)},
-	{"home/setuid", 04711, "x", 1},
-	{long_name, 0640, "yz", 2},
+	{"home/", 0700, NULL, 0, NULL},
+	{"home/empty", 0644, "", 0, NULL},
+	{"home/block", 0600, payload, BLOCK, NULL},
+	{"home/tools", 0755, payload, sizeof(payload), NULL},
+	{"home/setuid", 04711, "x", 1, NULL},
+	{long_name, 0640, "yz", 2, NULL},
+	{"home/current", 0777, NULL, 0, "user/tools"},
+	{"home/after", 0600, "z", 1, NULL},
 };
 
 static void write_members(struct sb_buf *out)
@@ -73,6 +75,7 @@ static void test_eng_tar_write__makes_plain_ustar(void **state)
 	for (size_t i = 0; i < SB_ARRAY_SIZE(members); i++) {
 		const char *head = out.data + at;
 		bool is_dir = members[i].name[strlen(members[i].name) - 1] == '/';
+		const char *link = members[i].link;
 
 		assert_true(at + BLOCK <= out.len);
 		assert_name(head, members[i].name);
@@ -82,8 +85,8 @@ static void test_eng_tar_write__makes_plain_ustar(void **state)
 		assert_int_equal(octal(head + SIZE_AT, 12), members[i].len);
 		assert_int_equal(octal(head + 136, 12), 0);
 		assert_int_equal(octal(head + SUM_AT, 8), checksum(head));
-		assert_int_equal(head[TYPE_AT], is_dir ? '5' : '0');
-		assert_string_equal(head + LINK_AT, "");
+		assert_int_equal(head[TYPE_AT], is_dir ? '5' : link ? '2' : '0');
+		assert_string_equal(head + LINK_AT, link ? link : "");
 		assert_memory_equal(head + 257, "ustar\00000", 8);
 		assert_string_equal(head + 265, "");
 		assert_string_equal(head + 297, "");
@@ -136,7 +139,7 @@ static void test_eng_tar_write__fails_over_the_limit(void **state)
 static void test_eng_tar_write__refuses_names_that_ustar_cannot_hold(void **state)
 {
 	char name[400];
-	const struct eng_tar_member member = {name, 0644, "x", 1};
+	const struct eng_tar_member member = {name, 0644, "x", 1, NULL};
 	sb_autobuf struct sb_buf out = SB_BUF_INIT(1 << 20);
 	struct sb_err err = SB_ERR_INIT;
 
