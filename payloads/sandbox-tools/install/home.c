@@ -205,6 +205,9 @@ int home_make(struct home *home, const char *path, int64_t deadline, struct fail
 	/* an uninstall may remove it at any time before we hold the lock */
 	do {
 		r = make_directory(path);
+		/* where what is above it is missing, only root could make that */
+		if (r == -ENOENT)
+			r = -EACCES;
 		if (r < 0)
 			return fail_sys(fail, r, "cannot create '%s'", path);
 		r = home_open(home, path, deadline, fail);
