@@ -91,4 +91,6 @@ is "$(user_install | jq -c .ok):$(user_uninstall | jq -c .ok):$(stat -c %a "$R$D
 is "$(user_install '.start=["no-such-command"]' | jq -c .ok):$(stat -c %a "$R$DIR")" false:755 '… also after a failure'
 rm -rf "$R$DIR" "$R/.sbinject"; mkdir -m 2755 "$R$DIR"; chmod 2755 "$R$DIR"
 is "$(install | jq -c .ok):$(stat -c %a "$R$DIR"):$(uninstall | jq -c .ok):$(stat -c %a "$R$DIR")" true:700:true:2755 "the same for root's"
+rm -rf "$R$DIR"; mkdir -m 755 "$R$DIR"; chmod 2775 "$R$DIR"; touch "$R$DIR/theirs"
+is "$(install | jq -c .ok):$(stat -c %a "$R$DIR"):$(uninstall | jq -c .ok):$(stat -c %a "$R$DIR")" true:2755:true:2775 'one with other files in it stays open to those who use them'
 done_testing

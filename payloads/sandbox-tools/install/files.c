@@ -85,21 +85,17 @@ bool files_is_own_dir(int fd)
 
 /* ---- the directory ---- */
 
-/* The last directory: a real one, ours, 0700, or hosts do not trust it. What else is there is moved
-   out of the way. */
-static int open_own_dir(int parent, const char *name, const char *path, mode_t *ret_mode,
-	struct files_notes *notes, struct fail *fail)
+/* The last directory: a real one, ours. What else is there is moved out of the way. */
+static int open_own_dir(int parent, const char *name, const char *path, struct files_notes *notes,
+	struct fail *fail)
 {
 	int fd = tree_open_dir(parent, name);
 	struct stat st;
 	bool was;
 	int r;
 
-	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid()) {
-		if ((st.st_mode & 07777) != 0700 && fchmod(fd, 0700) == 0)
-			*ret_mode = st.st_mode & 07777;
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid())
 		return fd;
-	}
 	was = fd != -ENOENT;
 	io_close(&fd);
 	r = note(notes, path);
@@ -115,19 +111,58 @@ static int open_own_dir(int parent, const char *name, const char *path, mode_t *
 	return fd;
 }
 
-void files_sweep(int dirfd)
+/* Calls 'fn' for each name in the directory until it returns false: whether it never did. */
+static bool each_name(int dirfd, bool (*fn)(int dirfd, const char *name, void *ctx), void *ctx)
 {
 	int copy = io_open(dirfd, ".", O_RDONLY | O_DIRECTORY, 0);
 	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
 	struct dirent *entry;
+	bool goes_on = true;
 
 	if (!dir)
 		io_close(&copy);
-	for (int left = SWEEP_ENTRIES; dir && left > 0 && (entry = readdir(dir)); left--)
-		if (strncmp(entry->d_name, TEMPORARY, strlen(TEMPORARY)) == 0)
-			tree_remove(dirfd, entry->d_name, SWEEP_BUDGET);
+	while (dir && goes_on && (entry = readdir(dir)))
+		goes_on = fn(dirfd, entry->d_name, ctx);
 	if (dir)
 		closedir(dir);
+	return goes_on;
+}
+
+static bool sweep_name(int dirfd, const char *name, void *ctx)
+{
+	int *left = ctx;
+
+	if (strncmp(name, TEMPORARY, strlen(TEMPORARY)) == 0)
+		tree_remove(dirfd, name, SWEEP_BUDGET);
+	return --*left > 0;
+}
+
+void files_sweep(int dirfd)
+{
+	int left = SWEEP_ENTRIES;
+
+	each_name(dirfd, sweep_name, &left);
+}
+
+static bool is_name_ours(int dirfd, const char *name, void *leaf)
+{
+	(void)dirfd;
+	return !strcmp(name, ".") || !strcmp(name, "..") || !strcmp(name, leaf);
+}
+
+/* A directory for the program alone is 0700, or hosts do not trust it. In one that it shares with
+   other files only others' right to write is taken away. */
+static void make_private(struct files_target *target)
+{
+	mode_t mode, wanted;
+	struct stat st;
+
+	if (fstat(target->dir, &st) < 0)
+		return;
+	mode = st.st_mode & 07777;
+	wanted = each_name(target->dir, is_name_ours, target->leaf) ? 0700 : mode & ~022U;
+	if (mode != wanted && fchmod(target->dir, wanted) == 0)
+		target->dir_mode = mode;
 }
 
 static bool is_noexec(int fd)
@@ -176,11 +211,12 @@ int files_open(
 		return fail_code(fail, "occupied", "a link on the way to '%s' leads nowhere", path);
 	if (parent < 0)
 		return fail_sys(fail, parent, "cannot reach the directory of '%s'", dir);
-	target->dir = open_own_dir(parent, name, dir, &target->dir_mode, notes, fail);
+	target->dir = open_own_dir(parent, name, dir, notes, fail);
 	close(parent);
 	if (target->dir < 0)
 		return -1;
 	files_sweep(target->dir);
+	make_private(target);
 	target->form = is_noexec(target->dir) ? FILES_LINK : FILES_FILE;
 	return 0;
 }

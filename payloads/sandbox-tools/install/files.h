@@ -38,7 +38,7 @@ struct files_target {
 	enum files_was was;
 	enum files_form form;
 	bool placed;	 /* we put a new file or link there */
-	mode_t dir_mode; /* of a directory that was there and not private; else 0 */
+	mode_t dir_mode; /* that an existing directory had and lost; else 0 */
 };
 
 #define FILES_TARGET_INIT                                            \
