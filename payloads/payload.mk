@@ -16,8 +16,9 @@ PAYLOAD_CPP := -std=gnu11 -D_GNU_SOURCE -I. -DRELEASE='"$(RELEASE)"'
 PAYLOAD_CFLAGS := -Os -g0 -fno-common -ffunction-sections -fdata-sections -fno-ident \
 	-fstack-protector-strong -fno-asynchronous-unwind-tables -fno-unwind-tables \
 	'-ffile-prefix-map=$(CURDIR)=.' $(PAYLOAD_WARN) $(if $(DEV),-Werror)
+# Nobody makes RELRO read-only in a static program of musl; it would only fill up a page.
 PAYLOAD_LDFLAGS := -s -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,noexecstack \
-	-Wl,-z,noseparate-code
+	-Wl,-z,noseparate-code -Wl,-z,norelro
 # A program laid out for smaller pages than the kernel's does not start; arm64 and ppc64le kernels
 # with 64 KiB pages exist.
 PAYLOAD_PAGE_arm64 := 65536
