@@ -37,11 +37,12 @@ int cli_print_reply(const char *text, size_t len);
 /* The request answered inside this process, appended to 'reply': 0 or -errno if it does not fit
    into memory. */
 int cli_answer(char *text, size_t len, struct buf *reply);
-/* The user an in-process request asks for in "_run_as_user": 0 nobody, 1 looked up, -1 with 'fail'
-   (code "params" when the member is no string). */
+/* The user an in-process request asks for in "_run_as" (a name or an identity) or, as older hosts
+   call it, "_run_as_user" (a name): as user_choose(), but a user whom passwd does not know fails,
+   too, and wrong types have the code "params". */
 int cli_find_user(const struct rpc_request *req, struct user *ret, struct fail *fail);
 /* Becomes that user for good, HOME included. */
-int cli_become_user(const struct rpc_request *req, const struct user *user, struct fail *fail);
+int cli_become_user(const struct user *user, struct fail *fail);
 /* cli_answer() for a process that goes on serving others: as another user if the request asks for
    one, in a child. A failure to do that is an error reply. 0 or -errno as above. */
 int cli_answer_apart(const struct rpc_request *req, char *text, size_t len, struct buf *reply);

@@ -45,7 +45,7 @@ static int answer_here(
 	struct user user;
 	int r = cli_find_user(req, &user, fail);
 
-	if (r < 0 || (r > 0 && cli_become_user(req, &user, fail) < 0))
+	if (r < 0 || (r > 0 && cli_become_user(&user, fail) < 0))
 		return -1;
 	r = cli_answer(text->data, text->len, reply);
 	return r < 0 ? fail_sys(fail, r, "cannot answer") : 0;

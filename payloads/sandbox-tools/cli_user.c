@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* "_run_as_user": answering in-process methods as somebody else. */
+/* Answering in-process methods as somebody else. */
 #include "payloads/sandbox-tools/cli.h"
 
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include "payloads/lib/frame.h"
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
+#include "payloads/sandbox-tools/rpc/params.h"
 
 static const char *type_name(const json_t *value)
 {
@@ -29,36 +30,67 @@ static const char *type_name(const json_t *value)
 	return names[json_typeof(value)];
 }
 
-static const json_t *get_user(const struct rpc_request *req)
+/* The member that says whom, and what it may be; NULL when there is none. */
+static const struct param *find_member(const json_t *params)
 {
-	return json_object_get(req->params, "_run_as_user");
+	static const struct param members[][2] = {
+		{{"_run_as", PARAM_USER, true}, {NULL, 0, false}},
+		{{"_run_as_user", PARAM_STRING, true}, {NULL, 0, false}},
+	};
+
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		const json_t *value = json_object_get(params, members[i]->name);
+
+		if (value && !json_is_null(value))
+			return members[i];
+	}
+	return NULL;
+}
+
+/* 0 or -1 with 'fail'. */
+static int check_member(const json_t *params, const struct param *member, struct fail *fail)
+{
+	const json_t *value = json_object_get(params, member->name);
+	bool is_name = member->type == PARAM_STRING;
+	struct buf errors = BUF_INIT(PARAMS_ERRORS_MAX);
+	int r;
+
+	if (!json_is_string(value) && (is_name || !json_is_object(value)))
+		return fail_code(fail, "params", "%s must be %s, got %s", member->name,
+			is_name ? "a string" : "a username or an identity object",
+			type_name(value));
+	r = params_check(params, member, false, "", &errors);
+	if (r < 0)
+		fail_sys(fail, r, "cannot read %s", member->name);
+	else if (errors.len > 0)
+		r = fail_code(
+			fail, "params", "Invalid parameters: %.*s", (int)errors.len, errors.data);
+	buf_release(&errors);
+	return r < 0 ? -1 : 0;
 }
 
 int cli_find_user(const struct rpc_request *req, struct user *ret, struct fail *fail)
 {
-	const json_t *user = get_user(req);
-	const char *name = json_string_value(user);
-	int r = 1;
+	const struct param *member = find_member(req->params);
+	int r;
 
-	if (!user || json_is_null(user))
+	if (!member)
 		return 0;
-	if (!name)
-		return fail_code(
-			fail, "params", "_run_as_user must be a string, got %s", type_name(user));
-	if (strlen(name) == json_string_length(user))
-		r = user_find(name, ret);
-	if (r < 0)
-		return fail_sys(fail, r, "cannot look up user '%s'", name);
-	return r > 0 ? fail_set(fail, "User '%s' not found in /etc/passwd", name) : 1;
+	if (check_member(req->params, member, fail) < 0)
+		return -1;
+	r = user_choose(json_object_get(req->params, member->name), ret, fail);
+	if (r > 0 && ret->unknown)
+		return fail_set(fail, "User %s not found in /etc/passwd", ret->shown);
+	return r;
 }
 
-int cli_become_user(const struct rpc_request *req, const struct user *user, struct fail *fail)
+int cli_become_user(const struct user *user, struct fail *fail)
 {
 	if (user_become(user) < 0)
 		return fail_set(fail,
-			"Permission denied switching to user '%s' (process may lack "
+			"Permission denied switching to user %s (process may lack "
 			"CAP_SETUID/CAP_SETGID)",
-			json_string_value(get_user(req)));
+			user->shown);
 	if (setenv("HOME", user->home, 1) < 0)
 		return fail_sys(fail, errno, "cannot set HOME");
 	return 0;
@@ -66,11 +98,8 @@ int cli_become_user(const struct rpc_request *req, const struct user *user, stru
 
 static void refuse(const struct rpc_request *req, const struct fail *fail, struct buf *reply)
 {
-	bool is_params = fail->code != NULL;
-
 	if (req->id)
-		rpc_write_error(reply, req->id, is_params ? RPC_INVALID_PARAMS : RPC_HANDLER_ERROR,
-			fail->text, NULL);
+		rpc_write_error(reply, req->id, rpc_code_of(fail), fail->text, NULL);
 }
 
 /* In the child: the reply to the parent, and the end. */
@@ -86,7 +115,7 @@ static _Noreturn void answer_as(
 	if (null >= 0)
 		dup2(null, 1);
 	sys_close_from(3, out);
-	if (cli_become_user(req, user, &fail) < 0)
+	if (cli_become_user(user, &fail) < 0)
 		refuse(req, &fail, &reply);
 	else if (cli_answer(text, len, &reply) < 0)
 		_exit(1);

@@ -41,7 +41,7 @@ out=$(ed 0 view /docs/a '""'); is "$?:$out" '1:' 'nor is the empty one'
 for x in 5:int 1.5:float true:bool '[]:list' '{}:dict'; do
 	out=$(ed 0 view /docs/a "${x%:*}"); is "$?:$out:$(cat "$W/err")" "1::error: _run_as_user must be a string, got ${x##*:}" "a user that is ${x##*:}"
 done
-out=$(ed 1000 view /docs/a '"root"'); is "$?:$out:$(cat "$W/err")" "1::error: Permission denied switching to user 'root' (process may lack CAP_SETUID/CAP_SETGID)" 'an unprivileged process cannot switch'
+out=$(ed 1000 view /docs/a '"root"'); is "$?:$out:$(cat "$W/err")" "1::error: Cannot switch to user 'root': server is not running as root" 'an unprivileged process cannot switch'
 like "$(ed 1000 view /docs/a '"agent"')" "Here's the result*" '… but may be who it is'
 like "$(ed 1000 view /docs/mine '"agent"')" '-32099 *Permission denied*' '… and no more than that'
 like "$(request version 3 | in_world exec)" '*"id": 3}' 'no user, no passwd needed'
@@ -83,7 +83,7 @@ is "$(stat -c %a "$R/var/tmp/d-json-rpc-chunks")" 1733 '… beside it'
 is "$(cat "$W/out")" 'ok ok ok -32098 -32602 ok -32099 ' 'pipe answers each request as its user'
 is "$(stat -c %u "$R/docs/p1" "$R/docs/p2" "$R/docs/p3" "$R/docs/p6" | tr '\n' ' ')" '1000 0 1001 0 ' '… and stays who it is'
 is "$(params view /docs/a '"nobody"' | in_world pipe)" '{"jsonrpc": "2.0", "error": {"code": -32098, "message": "User '"'nobody'"' not found in /etc/passwd"}, "id": 1}' '… a user nobody knows is an error reply'
-is "$(params view /docs/a '"root"' | as_user 1000 pipe | show)" "-32098 Permission denied switching to user 'root' (process may lack CAP_SETUID/CAP_SETGID)" '… so is one it may not become'
+is "$(params view /docs/a '"root"' | as_user 1000 pipe | show)" "-32099 Cannot switch to user 'root': server is not running as root" '… so is one it may not become'
 is "$(printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"create","path":"/docs/q","file_text":"x","_run_as_user":"agent"}}\n' | in_world pipe):$(stat -c %u "$R/docs/q")" ':1000' '… and notifications work, too'
 for x in 1 2 3 4 5 6 7 8 9 10; do params view /docs/long '"agent"'; done | in_world pipe >"$W/out"
 is "$(wc -l <"$W/out"):$(ps -e -o stat= | grep -c '^Z')" '10:0' '… without leaving anything behind'

@@ -106,11 +106,12 @@ is "$(sed -n '1p;3,$p' "$W/out")" "$p$p?
 00000000" 'own session and group, no terminal, descriptors 0 to 2, clean signals'
 job 'ulimit -c; ulimit -n'; is "$out" "$(bash -c 'ulimit -c; ulimit -n')" 'limits of the caller'
 grep -q "^nobody:" /etc/passwd
-job 'id -un; echo $HOME; id -G; cat /proc/self/oom_score_adj' '{user:"nobody",env:{HOME:"/x"}}'
+job 'id -un; echo $HOME; id -G; cat /proc/self/oom_score_adj' '{user:"nobody",env:{X:"y"}}'
 is "$out" "nobody
 $(getent passwd nobody | cut -d: -f6)
 $(id -G nobody)
 1000" 'another user: HOME, groups, OOM score'
+job 'echo $HOME' '{user:"nobody",env:{HOME:"/x"}}'; is "$out" /x '… whose HOME is the one that was given'
 job 'id -u; echo $HOME' '{user:"root",env:{HOME:"/x"}}'; is "$out" '0
 /x' 'the own user is no switch'
 job id '{user:"nosuchuser"}'; is "$code:$err" "1:sandbox-tools: user 'nosuchuser' not found in /etc/passwd" 'an unknown user is the job'"'"'s failure'

@@ -364,7 +364,7 @@ static void expect_launch(const char *json, const char *file, const char *why)
 	struct mcp_launch launch;
 
 	assert_non_null(params);
-	assert_int_equal(mcp_launch_read(&launch, params, &fail), file ? 0 : -1);
+	assert_int_equal(mcp_launch_read(&launch, params, NULL, &fail), file ? 0 : -1);
 	if (file)
 		assert_string_equal(launch.command, file);
 	else
@@ -395,6 +395,42 @@ static void test_mcp_launch_read__looks_the_command_up(void **state)
 		"LookupError('unknown encoding: utf-16')");
 }
 
+/* What HOME and A are to be for somebody with the home /h; NULL: not there. */
+static void expect_env(const char *json, const char *home, const char *a)
+{
+	struct user user = {.uid = 1, .home = "/h"};
+	json_t *params = json_loads(json, 0, NULL);
+	const char *found[2] = {NULL, NULL};
+	struct fail fail = FAIL_INIT;
+	struct mcp_launch launch;
+
+	assert_non_null(params);
+	assert_int_equal(mcp_launch_read(&launch, params, &user, &fail), 0);
+	assert_ptr_equal(launch.user, &user);
+	for (char **var = launch.env; *var; var++) {
+		if (strncmp(*var, "HOME=", 5) == 0)
+			found[0] = *var + 5;
+		if (strncmp(*var, "A=", 2) == 0)
+			found[1] = *var + 2;
+	}
+	assert_string_equal(found[0], home);
+	assert_true(a ? found[1] && strcmp(a, found[1]) == 0 : !found[1]);
+	mcp_launch_release(&launch);
+	json_decref(params);
+}
+
+static void test_mcp_launch_read__moves_the_user_home(void **state)
+{
+	(void)state;
+	setenv("A", "ours", 1);
+	expect_env("{\"command\": \"/x\"}", "/h", "ours");
+	expect_env("{\"command\": \"/x\", \"env\": null}", "/h", "ours");
+	expect_env("{\"command\": \"/x\", \"env\": {}}", "/h", NULL);
+	expect_env("{\"command\": \"/x\", \"env\": {\"A\": \"b\"}}", "/h", "b");
+	expect_env("{\"command\": \"/x\", \"env\": {\"HOME\": \"/mine\"}}", "/mine", NULL);
+	unsetenv("A");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -412,6 +448,7 @@ int main(void)
 		cmocka_unit_test(test_encoding_find__knows_spellings),
 		cmocka_unit_test(test_mcp_line_max__ignores_nonsense),
 		cmocka_unit_test(test_mcp_launch_read__looks_the_command_up),
+		cmocka_unit_test(test_mcp_launch_read__moves_the_user_home),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,6 +83,35 @@ static void test_params_check__coerces_nothing(void **state)
 		check(rows[i].text, every, true, "", rows[i].want);
 }
 
+static void test_params_check__takes_a_user_by_name_or_numbers(void **state)
+{
+	static const struct param user[] = { { "user", PARAM_USER, true },
+					     { NULL, PARAM_STRING, false } };
+#define NO_NAME "'x.user.str' Input should be a valid string\n"
+	static const struct { const char *text, *want; } rows[] = {
+		{ "{}", "" },
+		{ "{\"user\":null}", "" },
+		{ "{\"user\":\"\"}", "" },
+		{ "{\"user\":{\"uid\":1,\"gid\":2,\"groups\":[]}}", "" },
+		{ "{\"user\":{\"uid\":1,\"gid\":2,\"groups\":[3,4],\"home\":null}}", "" },
+		{ "{\"user\":{\"uid\":1,\"gid\":2,\"groups\":[3],\"home\":\"/h\"}}", "" },
+		{ "{\"user\":5}", NO_NAME "'x.user.RunAs' Input should be a valid dictionary or "
+					  "instance of RunAs" },
+		{ "{\"user\":[]}", NO_NAME "'x.user.RunAs' Input should be a valid dictionary or "
+					   "instance of RunAs" },
+		{ "{\"user\":{\"uid\":1.0,\"groups\":[3,\"4\"],\"home\":5,\"name\":\"x\"}}",
+		  NO_NAME "'x.user.RunAs.uid' Input should be a valid integer\n"
+			  "'x.user.RunAs.gid' Field required\n"
+			  "'x.user.RunAs.groups.1' Input should be a valid integer\n"
+			  "'x.user.RunAs.home' Input should be a valid string\n"
+			  "'x.user.RunAs.name' Extra inputs are not permitted" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		check(rows[i].text, user, true, "x.", rows[i].want);
+}
+
 static void test_params_check__names_what_is_missing(void **state)
 {
 	static const struct param view[] = { { "path", PARAM_STRING, false },
@@ -150,6 +179,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_params_check__accepts_right_types_and_nulls),
 		cmocka_unit_test(test_params_check__coerces_nothing),
+		cmocka_unit_test(test_params_check__takes_a_user_by_name_or_numbers),
 		cmocka_unit_test(test_params_check__names_what_is_missing),
 		cmocka_unit_test(test_params_check__stays_bounded),
 		cmocka_unit_test(test_params_accept__answers_with_32602),

@@ -141,24 +141,152 @@ static void test_user_find__keeps_no_more_groups_than_fit(void **state)
 
 	(void)state;
 	assert_non_null(text);
-	for (int i = 0; i < 1000; i++)
+	for (int i = 0; i < 2 * USER_GROUPS_MAX; i++)
 		p += sprintf(p, "g:x:%d:a\ng:x:%d:b,a\n", 100 + i, 100 + i);
 	assert_int_equal(find("a:x:3:4::/:/\n", text, "a", &u), 0);
 	assert_int_equal(u.group_count, USER_GROUPS_MAX);
 	free(text);
 }
 
-static void test_user_become__is_no_effort_for_oneself(void **state)
+static void test_user_find_home_in__goes_by_uid(void **state)
 {
-	struct user u = { .uid = getuid(), .gid = getgid(), .group_count = 1 };
+	char home[PATH_MAX] = "kept";
 
 	(void)state;
-	u.groups[0] = u.gid;
-	assert_int_equal(user_become(&u), 0);
-	if (getuid() != 0) {
-		u.uid++;
-		assert_int_equal(user_become(&u), -EPERM);
+	put(passwd, "a:x:5:6:::\nb:x:x:7::/x:\nc:x:7:7::/c:\nd:x:7:7::/d:\n", 46);
+	assert_int_equal(user_find_home_in(passwd, 7, home), 0);
+	assert_string_equal(home, "/c");
+	assert_int_equal(user_find_home_in(passwd, 5, home), 0);
+	assert_string_equal(home, "/");
+	strcpy(home, "kept");
+	assert_int_equal(user_find_home_in(passwd, 8, home), 1);
+	assert_int_equal(user_find_home_in("/nonexistent/p", 7, home), 1);
+	assert_string_equal(home, "kept");
+}
+
+/* ---- whom a value asks for ---- */
+
+static int choose(const char *text, struct user *ret, struct fail *fail)
+{
+	json_t *value = json_loads(text, JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL);
+	int r;
+
+	assert_non_null(value);
+	r = user_choose(value, ret, fail);
+	json_decref(value);
+	return r;
+}
+
+/* This process as an identity with that home, group ids twice over. */
+static json_t *self(const char *home)
+{
+	gid_t groups[USER_GROUPS_MAX];
+	int count = getgroups(USER_GROUPS_MAX, groups);
+	json_t *list = json_array();
+
+	for (int i = 0; i < 2 * count; i++)
+		json_array_append_new(list, json_integer(groups[i % count]));
+	return json_pack("{s:i,s:i,s:o,s:s}", "uid", (int)geteuid(), "gid", (int)getegid(),
+			 "groups", list, "home", home);
+}
+
+static void test_user_choose__reads_identities(void **state)
+{
+	struct fail fail = FAIL_INIT;
+	struct user u;
+	char home[PATH_MAX + 1], text[PATH_MAX + 100];
+	int r;
+
+	(void)state;
+	r = choose("{\"uid\":4294967294,\"gid\":7,\"groups\":[9,8,9],\"home\":\"\"}", &u, &fail);
+	assert_int_equal(r, geteuid() == 0 ? 1 : -1);
+	assert_int_equal(u.uid, 4294967294U);
+	assert_int_equal(u.gid, 7);
+	assert_int_equal(u.group_count, 3);
+	assert_int_equal(u.groups[1], 8);
+	assert_string_equal(u.home, "");
+	assert_string_equal(u.shown, "4294967294:7");
+	assert_false(u.unknown);
+	if (geteuid() != 0)
+		assert_string_equal(fail.code, "tool");
+	memset(home, 'h', PATH_MAX);
+	home[PATH_MAX] = '\0';
+	snprintf(text, sizeof(text), "{\"uid\":1,\"gid\":7,\"groups\":[],\"home\":\"%s\"}", home);
+	assert_int_equal(choose(text, &u, &fail), -1);
+	assert_int_equal(fail.error, ENAMETOOLONG);
+}
+
+static void test_user_choose__refuses_numbers_that_are_no_ids(void **state)
+{
+	static const char *const rows[] = {
+		"{\"uid\":-1,\"gid\":1,\"groups\":[]}",
+		"{\"uid\":4294967295,\"gid\":1,\"groups\":[]}",
+		"{\"uid\":1,\"gid\":4294967296,\"groups\":[]}",
+		"{\"uid\":1,\"gid\":-9223372036854775808,\"groups\":[]}",
+		"{\"uid\":1,\"gid\":1,\"groups\":[1,-1]}",
+		/* never root by default, whoever was to check the types */
+		"{}", "[]", "5", "true", "{\"uid\":\"1\",\"gid\":1,\"groups\":[]}",
+	};
+	struct fail fail = FAIL_INIT;
+	struct user u;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		fail.code = NULL;
+		assert_int_equal(choose(rows[i], &u, &fail), -1);
+		assert_string_equal(fail.code, "params");
 	}
+}
+
+static void test_user_choose__bounds_groups(void **state)
+{
+	json_t *wanted = json_pack("{s:i,s:i,s:[]}", "uid", 1, "gid", 1, "groups");
+	json_t *groups = json_object_get(wanted, "groups");
+	struct fail fail = FAIL_INIT;
+	struct user u;
+
+	(void)state;
+	for (int i = 0; i < USER_GROUPS_MAX; i++)
+		json_array_append_new(groups, json_integer(i));
+	user_choose(wanted, &u, &fail);
+	assert_int_equal(u.group_count, USER_GROUPS_MAX);
+	json_array_append_new(groups, json_integer(1));
+	assert_int_equal(user_choose(wanted, &u, &fail), -1);
+	assert_string_equal(fail.code, "params");
+	json_decref(wanted);
+}
+
+static void test_user_choose__knows_itself(void **state)
+{
+	json_t *wanted = self("/elsewhere");
+	struct fail fail = FAIL_INIT;
+	struct user u;
+
+	(void)state;
+	assert_int_equal(user_choose(NULL, &u, &fail), 0);
+	assert_int_equal(choose("null", &u, &fail), 0);
+	assert_int_equal(user_choose(wanted, &u, &fail), 0);
+	json_array_append_new(json_object_get(wanted, "groups"), json_integer(getegid()));
+	assert_int_equal(user_choose(wanted, &u, &fail), 0);
+	json_array_append_new(json_object_get(wanted, "groups"), json_integer(54321));
+	assert_int_equal(user_choose(wanted, &u, &fail), geteuid() == 0 ? 1 : -1);
+	json_decref(wanted);
+}
+
+static void test_user_choose__takes_names(void **state)
+{
+	struct fail fail = FAIL_INIT;
+	struct user u;
+
+	(void)state;
+	assert_int_equal(choose("\"no such user\"", &u, &fail), geteuid() == 0 ? 1 : -1);
+	assert_true(u.unknown);
+	assert_string_equal(u.shown, "'no such user'");
+	assert_int_equal(choose("\"root\"", &u, &fail), geteuid() == 0 ? 0 : -1);
+	assert_int_equal(choose("\"root\\u0000\"", &u, &fail), -1);
+	assert_string_equal(fail.text, "ValueError('embedded null byte')");
+	assert_int_equal(choose("{\"uid\":1,\"gid\":1,\"groups\":[],\"home\":\"\\u0000\"}", &u, &fail), -1);
+	assert_string_equal(fail.text, "ValueError('embedded null byte')");
 }
 
 int main(void)
@@ -169,7 +297,12 @@ int main(void)
 		cmocka_unit_test(test_user_find__survives_lines_and_files_without_end),
 		cmocka_unit_test(test_user_find__wants_regular_files),
 		cmocka_unit_test(test_user_find__keeps_no_more_groups_than_fit),
-		cmocka_unit_test(test_user_become__is_no_effort_for_oneself),
+		cmocka_unit_test(test_user_find_home_in__goes_by_uid),
+		cmocka_unit_test(test_user_choose__reads_identities),
+		cmocka_unit_test(test_user_choose__refuses_numbers_that_are_no_ids),
+		cmocka_unit_test(test_user_choose__bounds_groups),
+		cmocka_unit_test(test_user_choose__knows_itself),
+		cmocka_unit_test(test_user_choose__takes_names),
 	};
 
 	return cmocka_run_group_tests(tests, setup, cleanup);

@@ -30,23 +30,22 @@ static void free_session(struct bash_session *session)
 }
 
 /* Copies what a restart will need again. */
-static bool keep_user(struct bash_session *session, const char *user_name, const struct user *user)
+static bool keep_user(struct bash_session *session, const struct user *user)
 {
 	if (!user)
 		return true;
-	session->user_name = strdup(user_name);
 	session->user = malloc(sizeof(*user));
 	if (session->user)
 		*session->user = *user;
-	return session->user_name && session->user;
+	return session->user != NULL;
 }
 
 const struct bash_session *bash_new_session(
-	struct bash *bash, const char *user_name, const struct user *user, struct fail *fail)
+	struct bash *bash, const struct user *user, struct fail *fail)
 {
 	struct bash_session *session = calloc(1, sizeof(*session));
 
-	if (!session || !keep_user(session, user_name, user)) {
+	if (!session || !keep_user(session, user)) {
 		fail_set(fail, "MemoryError()");
 		if (session)
 			free_session(session);

@@ -14,7 +14,7 @@ struct bash *bash_open(struct loop *loop, struct children *children);
 /* Starts a session as another user (NULL: as ourselves). NULL with the exception's text in 'fail'.
  */
 const struct bash_session *bash_new_session(
-	struct bash *bash, const char *user_name, const struct user *user, struct fail *fail);
+	struct bash *bash, const struct user *user, struct fail *fail);
 /* NULL when there is none. */
 struct bash_session *bash_find(struct bash *bash, const char *name);
 /* Answers everybody who waits. */

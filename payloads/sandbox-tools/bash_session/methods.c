@@ -62,49 +62,29 @@ static struct bash *bash_of(struct rpc_call *call)
 /* ---- new session ---- */
 
 static const struct param new_session_params[] = {
-	{"user", PARAM_STRING, true},
+	{"user", PARAM_USER, true},
 	{NULL, 0, false},
 };
-
-/* Answers with what is wrong with a user. */
-static void refuse_user(
-	struct rpc_call *call, int code, const char *head, const char *name, const char *tail)
-{
-	char text[400];
-
-	snprintf(text, sizeof(text), "%s%.200s%s", head, name, tail);
-	rpc_call_error(call, code, text, NULL);
-}
 
 void bash_session_new_session(struct rpc_call *call)
 {
 	const struct bash_session *session;
 	struct fail fail = FAIL_INIT;
-	enum child_user which;
-	const char *name;
 	struct user user;
 	struct bash *bash;
+	int r;
 
 	if (!params_accept(call, new_session_params, true) || !(bash = bash_of(call)))
 		return;
-	name = json_string_value(json_object_get(call->req.params, "user"));
-	which = child_user_find(name, &user);
-	if (which == CHILD_USER_REFUSED) {
-		refuse_user(call, RPC_TOOL_FAILURE, "Cannot switch to user '", name,
-			"': server is not running as root");
-		return;
-	}
-	if (which == CHILD_USER_UNKNOWN) {
-		refuse_user(call, RPC_HANDLER_ERROR, "RuntimeError(\"User '", name,
-			"' not found in /etc/passwd\")");
-		return;
-	}
-	session = which == CHILD_USER_SAME ? bash_new_session(bash, NULL, NULL, &fail)
-					   : bash_new_session(bash, name, &user, &fail);
+	r = user_choose(json_object_get(call->req.params, "user"), &user, &fail);
+	if (r > 0 && user.unknown)
+		r = fail_set(
+			&fail, "RuntimeError(\"User %s not found in /etc/passwd\")", user.shown);
+	session = r < 0 ? NULL : bash_new_session(bash, r > 0 ? &user : NULL, &fail);
 	if (session)
 		rpc_call_result(call, json_pack("{s:s}", "session_name", session->name));
 	else
-		rpc_call_error(call, RPC_HANDLER_ERROR, fail.text, NULL);
+		rpc_call_error(call, rpc_code_of(&fail), fail.text, NULL);
 }
 
 /* ---- interact or restart ---- */

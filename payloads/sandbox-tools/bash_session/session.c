@@ -154,7 +154,7 @@ void bash_session_interact(
 
 static struct shell *new_shell(struct bash_session *session, struct fail *fail)
 {
-	struct shell *shell = shell_new(session->host, session->user_name, session->user, fail);
+	struct shell *shell = shell_new(session->host, session->user, fail);
 
 	if (shell) {
 		shell->owner = session;
@@ -201,6 +201,5 @@ void bash_session_close(struct bash_session *session)
 		answer_all(session);
 		shell_free(session->shell);
 	}
-	free(session->user_name);
 	free(session->user);
 }

@@ -10,7 +10,7 @@
 #include "payloads/lib/fail.h"
 #include "payloads/sandbox-tools/bash_session/types.h"
 
-/* Starts the shell of a session that has host, user_name and user set: 0, or -1 with 'fail'. */
+/* Starts the shell of a session that has host and user set: 0, or -1 with 'fail'. */
 int bash_session_start(struct bash_session *session, struct fail *fail);
 /* Answers with output, now or later. */
 void bash_session_interact(

@@ -156,12 +156,10 @@ static int make_env(struct child_env *env, const struct user *user)
 	return r;
 }
 
-static int start_shell(
-	struct shell *shell, struct pty *pty, const char *user_name, const struct user *user)
+static int start_shell(struct shell *shell, struct pty *pty, const struct user *user)
 {
 	struct child_env env = CHILD_ENV_INIT;
 	struct child_options options = {.group = "bash_session",
-		.user_name = user_name,
 		.user = user,
 		.fds = {pty->slave, pty->slave, pty->slave},
 		.terminal = true,
@@ -183,8 +181,7 @@ static int start_shell(
 	return r;
 }
 
-struct shell *shell_new(const struct bash_host *host, const char *user_name,
-	const struct user *user, struct fail *fail)
+struct shell *shell_new(const struct bash_host *host, const struct user *user, struct fail *fail)
 {
 	struct shell *shell = calloc(1, sizeof(*shell));
 	struct fail why = FAIL_INIT;
@@ -204,7 +201,7 @@ struct shell *shell_new(const struct bash_host *host, const char *user_name,
 		free(shell);
 		return NULL;
 	}
-	r = start_shell(shell, &pty, user_name, user);
+	r = start_shell(shell, &pty, user);
 	pty_close(&pty);
 	if (r < 0) {
 		char text[160];

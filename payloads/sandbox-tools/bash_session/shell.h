@@ -6,10 +6,9 @@
 #include "payloads/lib/fail.h"
 #include "payloads/sandbox-tools/bash_session/types.h"
 
-/* Starts bash, or sh where there is none, as 'user' (NULL name: as ourselves). The caller sets
+/* Starts bash, or sh where there is none, as 'user' (NULL: as ourselves). The caller sets
    owner, heard and accepted at once. NULL with the exception's text in 'fail'. */
-struct shell *shell_new(const struct bash_host *host, const char *user_name,
-	const struct user *user, struct fail *fail);
+struct shell *shell_new(const struct bash_host *host, const struct user *user, struct fail *fail);
 /* Queues input, and passes on what the kernel takes: 0, -ENOMEM, or -EMSGSIZE when too much is
    waiting. What a finished shell is told is lost. Calls nothing back. */
 int shell_tell(struct shell *shell, const char *data, size_t len);

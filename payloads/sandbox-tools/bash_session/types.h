@@ -61,8 +61,7 @@ struct bash_reader {
 struct bash_session {
 	char name[BASH_NAME_MAX];
 	const struct bash_host *host;
-	char *user_name;   /* owned; NULL: nobody else */
-	struct user *user; /* owned */
+	struct user *user; /* to switch to; owned; NULL: nobody */
 	struct shell *shell;
 	struct bash_reader *readers; /* oldest first */
 	struct bash_session *next;

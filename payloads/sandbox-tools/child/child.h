@@ -30,10 +30,8 @@ struct child_options {
 	char *const *argv;
 	char *const *env; /* NULL: the server's */
 	const char *cwd;  /* NULL: the server's; entered before the user switch */
-	/* A user switch: the name is for messages; 'user' is what it stands for, NULL when passwd
-	   does not know it. Such a child, and one that may not switch, starts, says so on its
-	   stderr and exits with 1. NULL name: no switch. */
-	const char *user_name;
+	/* Whom to switch to, NULL: nobody. A child for a user that passwd does not know, and one
+	   that may not switch, starts, says so on its stderr and exits with 1. */
 	const struct user *user;
 	int fds[3];	/* become 0, 1, 2; borrowed; -1 is /dev/null */
 	bool terminal;	/* fds[0] is a terminal and becomes the controlling one */
@@ -89,16 +87,6 @@ void child_end(struct child *child, int grace_ms, void (*done)(void *cookie), vo
 void child_end_unheard(struct child *child);
 
 /* ---- helpers for owners ---- */
-
-enum child_user {
-	CHILD_USER_SAME,    /* the server's own: no switch */
-	CHILD_USER_OTHER,   /* found */
-	CHILD_USER_UNKNOWN, /* the server is root, passwd has no such name */
-	CHILD_USER_REFUSED, /* the server is not root */
-};
-
-/* What a 'user' parameter means. NULL is CHILD_USER_SAME. 'ret' is valid for OTHER. */
-enum child_user child_user_find(const char *name, struct user *ret);
 
 /* What Python would print for an errno value: "FileNotFoundError(2, 'No such file or directory')".
  */

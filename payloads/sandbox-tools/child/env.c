@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Environments, users and error texts of children. */
+/* Environments and error texts of children. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "payloads/sandbox-tools/child/child.h"
 
@@ -63,20 +62,6 @@ void child_env_release(struct child_env *env)
 		free(env->vars[i]);
 	free(env->vars);
 	*env = (struct child_env)CHILD_ENV_INIT;
-}
-
-enum child_user child_user_find(const char *name, struct user *ret)
-{
-	int r;
-
-	if (!name)
-		return CHILD_USER_SAME;
-	r = user_find(name, ret);
-	if (r == 0 && ret->uid == geteuid())
-		return CHILD_USER_SAME;
-	if (geteuid() != 0)
-		return CHILD_USER_REFUSED;
-	return r == 0 ? CHILD_USER_OTHER : CHILD_USER_UNKNOWN;
 }
 
 void child_error_text(int error, char *text, size_t size)

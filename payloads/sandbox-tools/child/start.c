@@ -62,27 +62,26 @@ static void volunteer(void)
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-static void switch_user(const struct child_options *options)
+static void switch_user(const struct user *user)
 {
 	int r;
 
-	if (!options->user_name)
+	if (!user)
 		return;
-	if (!options->user) {
-		dprintf(2, "sandbox-tools: user '%s' not found in /etc/passwd\n",
-			options->user_name);
+	if (user->unknown) {
+		dprintf(2, "sandbox-tools: user %s not found in /etc/passwd\n", user->shown);
 		_exit(1);
 	}
-	r = user_become(options->user);
+	r = user_become(user);
 	if (r == 0)
 		return;
 	if (r == -EPERM)
 		dprintf(2,
-			"sandbox-tools: permission denied switching to user '%s' (server may lack "
+			"sandbox-tools: permission denied switching to user %s (server may lack "
 			"CAP_SETUID/CAP_SETGID)\n",
-			options->user_name);
+			user->shown);
 	else
-		dprintf(2, "sandbox-tools: cannot switch to user '%s': %s\n", options->user_name,
+		dprintf(2, "sandbox-tools: cannot switch to user %s: %s\n", user->shown,
 			strerror(-r));
 	_exit(1);
 }
@@ -120,7 +119,7 @@ become(const struct children *children, const struct child_options *options, pid
 	setrlimit(RLIMIT_NOFILE, &children->files);
 	if (options->oom_first)
 		volunteer();
-	switch_user(options);
+	switch_user(options->user);
 	die_with_parent(options, parent); /* a switch would have undone it */
 	execve(options->file, options->argv, options->env ? options->env : environ);
 	report(fd, errno);

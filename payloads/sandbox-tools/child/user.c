@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,19 +145,38 @@ static bool parse_id(const char *text, unsigned *ret)
 	return true;
 }
 
-static bool take_passwd_line(char *line, const char *name, struct user *ret)
+/* Puts what a line of passwd says into 'ret', if it is a whole one and about the user looked for:
+   by name, or without one by uid. */
+static bool take_passwd_line(char *line, const char *name, uid_t wanted, struct user *ret)
 {
 	char *fields[FIELDS_MAX];
 	unsigned uid, gid;
 
-	if (split(line, fields) < FIELDS_MAX - 1 || strcmp(fields[0], name) != 0 ||
-		!parse_id(fields[2], &uid) || !parse_id(fields[3], &gid) ||
-		strlen(fields[5]) >= sizeof(ret->home))
+	if (split(line, fields) < FIELDS_MAX - 1 || !parse_id(fields[2], &uid) ||
+		!parse_id(fields[3], &gid) || strlen(fields[5]) >= sizeof(ret->home))
+		return false;
+	if (name ? strcmp(fields[0], name) != 0 : uid != wanted)
 		return false;
 	ret->uid = uid;
 	ret->gid = gid;
 	strcpy(ret->home, fields[5][0] ? fields[5] : "/");
 	return true;
+}
+
+/* 0, 1 when there is no such line, -errno. */
+static int find_passwd_line(const char *path, const char *name, uid_t uid, struct user *ret)
+{
+	struct lines lines;
+	char *line;
+	int r = lines_open(&lines, path);
+
+	if (r != 0)
+		return r;
+	while ((r = lines_next(&lines, &line)) > 0)
+		if (take_passwd_line(line, name, uid, ret))
+			break;
+	lines_close(&lines);
+	return r > 0 ? 0 : r < 0 ? r : 1;
 }
 
 static bool has_member(const char *list, const char *name)
@@ -207,43 +225,25 @@ static int find_groups(const char *path, const char *name, struct user *user)
 int user_find_in(
 	const char *passwd_path, const char *group_path, const char *name, struct user *ret)
 {
-	struct lines lines;
-	char *line;
 	int r;
 
 	if (!name[0] || name[0] == '#')
 		return 1;
-	r = lines_open(&lines, passwd_path);
-	if (r != 0)
-		return r;
-	while ((r = lines_next(&lines, &line)) > 0)
-		if (take_passwd_line(line, name, ret))
-			break;
-	lines_close(&lines);
-	if (r <= 0)
-		return r < 0 ? r : 1;
-	return find_groups(group_path, name, ret);
+	r = find_passwd_line(passwd_path, name, 0, ret);
+	return r != 0 ? r : find_groups(group_path, name, ret);
+}
+
+int user_find_home_in(const char *passwd_path, uid_t uid, char home[PATH_MAX])
+{
+	struct user user;
+	int r = find_passwd_line(passwd_path, NULL, uid, &user);
+
+	if (r == 0)
+		strcpy(home, user.home);
+	return r;
 }
 
 int user_find(const char *name, struct user *ret)
 {
 	return user_find_in("/etc/passwd", "/etc/group", name, ret);
-}
-
-static int become(const struct user *user)
-{
-	if (setgroups((size_t)user->group_count, user->groups) < 0)
-		return -errno;
-	if (setgid(user->gid) < 0)
-		return -errno;
-	return setuid(user->uid) < 0 ? -errno : 0;
-}
-
-int user_become(const struct user *user)
-{
-	int r = become(user);
-
-	if (r == -EPERM && getuid() == user->uid && geteuid() == user->uid)
-		return 0;
-	return r;
 }

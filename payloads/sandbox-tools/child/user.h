@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Users as the container's own /etc/passwd and /etc/group know them (read directly: a static
- * program has no name service), and becoming one.
+ * Whom to run something as: users as the container's own /etc/passwd and /etc/group know them (read
+ * directly: a static program has no name service) or as a caller describes them by numbers, and
+ * becoming one.
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_CHILD_USER_H
 #define PAYLOADS_SANDBOX_TOOLS_CHILD_USER_H
 
+#include <jansson.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
-#define USER_GROUPS_MAX 256
+#include "payloads/lib/fail.h"
+
+#define USER_GROUPS_MAX 1024
+#define USER_SHOWN_MAX 210
 
 struct user {
 	uid_t uid;
@@ -17,6 +23,8 @@ struct user {
 	char home[PATH_MAX]; /* "/" when passwd names none */
 	gid_t groups[USER_GROUPS_MAX];
 	int group_count;
+	char shown[USER_SHOWN_MAX]; /* for messages: "'nobody'", or "1000:1000" */
+	bool unknown;		    /* passwd does not have the name: nothing but 'shown' is set */
 };
 
 /* Looks a name up: 0; 1 when passwd does not know it; or -errno. Lines and files without end, and
@@ -25,8 +33,20 @@ int user_find(const char *name, struct user *ret);
 /* The same in other files. */
 int user_find_in(
 	const char *passwd_path, const char *group_path, const char *name, struct user *ret);
-/* Supplementary groups, gid, uid, in that order. 0 or -errno; a process that may not do it but is
-   that user already stays as it is. Async-signal-safe: for use between fork and exec. */
+/* The home directory passwd has for a uid: 0; 1 when it has none; or -errno. */
+int user_find_home_in(const char *passwd_path, uid_t uid, char home[PATH_MAX]);
+
+/*
+ * Whom a value of type PARAM_USER asks for: a name, or an identity {uid, gid, groups, home}, whose
+ * home, when it is null, is the one passwd has for the uid, or "/". 0: nobody but who this process
+ * is already (by uid for a name; by uid, gid and the set of groups for an identity, gid being one
+ * of them in any case), so there is nothing to switch and HOME stays; also for no value or null.
+ * 1: 'ret', which can be unknown. -1 with 'fail': the code "tool" for a process that is not root,
+ * "params" for numbers that are no ids and more groups than fit.
+ */
+int user_choose(const json_t *wanted, struct user *ret, struct fail *fail);
+/* Supplementary groups, gid, uid, in that order. 0 or -errno. Async-signal-safe: for use between
+   fork and exec. */
 int user_become(const struct user *user);
 
 #endif

@@ -359,7 +359,6 @@ static int start_shell(struct job *job, const struct job_order *order)
 		.argv = argv,
 		.env = order->env,
 		.cwd = order->cwd,
-		.user_name = order->user_name,
 		.user = order->user,
 		.fds = {-1, -1, -1},
 		.oom_first = true,

@@ -84,7 +84,8 @@ static const char *plain(const json_t *value, bool *ret_bad)
 	return text;
 }
 
-/* The server's environment with the order's changes: 0, -ENOMEM, -EINVAL with 'ret_why'. */
+/* The server's environment with the user's home and the order's changes: 0, -ENOMEM, -EINVAL with
+   'ret_why'. */
 static int make_env(const json_t *changes, const struct job_order *order, struct child_env *env,
 	const char **ret_why)
 {
@@ -92,6 +93,8 @@ static int make_env(const json_t *changes, const struct job_order *order, struct
 	json_t *value;
 	int r = child_env_copy(env, environ);
 
+	if (r == 0 && order->user)
+		r = child_env_set(env, "HOME", order->user->home);
 	json_object_foreach ((json_t *)changes, name, value) {
 		bool bad = false;
 		const char *text = plain(value, &bad);
@@ -102,8 +105,6 @@ static int make_env(const json_t *changes, const struct job_order *order, struct
 			       : "ValueError('illegal environment variable name')";
 		r = bad ? -EINVAL : child_env_set(env, name, text);
 	}
-	if (r == 0 && order->user)
-		r = child_env_set(env, "HOME", order->user->home);
 	return r;
 }
 
@@ -133,27 +134,6 @@ static void start_job(struct rpc_call *call, struct job_order *order, const json
 		rpc_call_result(call, json_pack("{s:I}", "pid", (json_int_t)pid));
 }
 
-/* Finds out whom the job shall run as, and starts it. */
-static void choose_user(
-	struct rpc_call *call, struct job_order *order, struct user *user, const json_t *changes)
-{
-	enum child_user kind = child_user_find(order->user_name, user);
-	char text[400];
-
-	if (kind == CHILD_USER_REFUSED) {
-		snprintf(text, sizeof(text),
-			"Cannot switch to user '%.200s': server is not running as root",
-			order->user_name);
-		rpc_call_error(call, RPC_TOOL_FAILURE, text, NULL);
-		return;
-	}
-	if (kind == CHILD_USER_SAME)
-		order->user_name = NULL;
-	if (kind == CHILD_USER_OTHER)
-		order->user = user;
-	start_job(call, order, changes);
-}
-
 static bool read_order(const json_t *params, struct job_order *order)
 {
 	const json_t *input = json_object_get(params, "input");
@@ -162,7 +142,6 @@ static bool read_order(const json_t *params, struct job_order *order)
 	memset(order, 0, sizeof(*order));
 	order->command = plain(json_object_get(params, "command"), &bad);
 	order->cwd = plain(json_object_get(params, "cwd"), &bad);
-	order->user_name = plain(json_object_get(params, "user"), &bad);
 	order->request_id = plain(json_object_get(params, "request_id"), &bad);
 	order->input = json_string_value(input);
 	order->input_len = json_string_length(input);
@@ -178,13 +157,15 @@ void exec_remote_start(struct rpc_call *call)
 		{"stdin_open", PARAM_BOOLEAN, true},
 		{"env", PARAM_STRING_MAP, true},
 		{"cwd", PARAM_STRING, true},
-		{"user", PARAM_STRING, true},
+		{"user", PARAM_USER, true},
 		{"request_id", PARAM_STRING, true},
 		{NULL, 0, false},
 	};
 	const json_t *params = call->req.params;
+	struct fail fail = FAIL_INIT;
 	struct job_order order;
 	struct user user;
+	int r;
 
 	if (!params_accept(call, table, true))
 		return;
@@ -192,7 +173,13 @@ void exec_remote_start(struct rpc_call *call)
 		rpc_call_error(call, RPC_HANDLER_ERROR, "ValueError('embedded null byte')", NULL);
 		return;
 	}
-	choose_user(call, &order, &user, json_object_get(params, "env"));
+	r = user_choose(json_object_get(params, "user"), &user, &fail);
+	if (r < 0) {
+		rpc_call_error(call, rpc_code_of(&fail), fail.text, NULL);
+		return;
+	}
+	order.user = r > 0 ? &user : NULL;
+	start_job(call, &order, json_object_get(params, "env"));
 }
 
 /* ---- the others ---- */

@@ -23,8 +23,7 @@ struct job_order {
 	bool stdin_open;
 	char *const *env;
 	const char *cwd;
-	const char *user_name;
-	const struct user *user;
+	const struct user *user; /* to switch to */
 };
 
 /* One reply about a job; valid until control returns to the job's controller. */

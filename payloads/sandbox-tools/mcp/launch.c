@@ -116,27 +116,46 @@ static int read_args(
 	return 0;
 }
 
-static int read_env(struct mcp_launch *launch, json_t *vars, struct fail *fail)
+static int set_var(
+	struct mcp_launch *launch, const char *name, const char *value, struct fail *fail)
 {
-	static char *empty[] = {NULL};
+	int r = child_env_set(&launch->vars, name, value);
+
+	if (r == -EINVAL)
+		return fail_set(fail, "ValueError('illegal environment variable name')");
+	return r < 0 ? fail_error(fail, ENOMEM) : 0;
+}
+
+static int read_vars(struct mcp_launch *launch, json_t *vars, struct fail *fail)
+{
 	const char *name;
 	size_t name_len;
 	json_t *value;
 
-	launch->env = empty;
 	json_object_keylen_foreach(vars, name, name_len, value)
 	{
-		int r;
-
 		if (!is_clean(value) || strlen(name) != name_len)
 			return fail_set(fail, "ValueError('embedded null byte')");
-		r = child_env_set(&launch->vars, name, json_string_value(value));
-		if (r == -EINVAL)
-			return fail_set(fail, "ValueError('illegal environment variable name')");
-		if (r < 0)
-			return fail_error(fail, ENOMEM);
-		launch->env = launch->vars.vars;
+		if (set_var(launch, name, json_string_value(value), fail) < 0)
+			return -1;
 	}
+	return 0;
+}
+
+/* What is given replaces the server's environment, all but the home of another user. */
+static int read_env(struct mcp_launch *launch, json_t *vars, struct fail *fail)
+{
+	static char *empty[] = {NULL};
+
+	if (!json_is_object(vars) && !launch->user)
+		return 0;
+	if (!json_is_object(vars) && child_env_copy(&launch->vars, environ) < 0)
+		return fail_error(fail, ENOMEM);
+	if (launch->user && set_var(launch, "HOME", launch->user->home, fail) < 0)
+		return -1;
+	if (read_vars(launch, vars, fail) < 0)
+		return -1;
+	launch->env = launch->vars.vars ? launch->vars.vars : empty;
 	return 0;
 }
 
@@ -152,7 +171,8 @@ static int read_encoding(struct mcp_launch *launch, const json_t *params, struct
 	return 0;
 }
 
-int mcp_launch_read(struct mcp_launch *launch, const json_t *params, struct fail *fail)
+int mcp_launch_read(
+	struct mcp_launch *launch, const json_t *params, const struct user *user, struct fail *fail)
 {
 	const json_t *command = json_object_get(params, "command");
 	const json_t *cwd = json_object_get(params, "cwd");
@@ -161,13 +181,13 @@ int mcp_launch_read(struct mcp_launch *launch, const json_t *params, struct fail
 	char *file = NULL;
 	int error;
 
-	*launch = (struct mcp_launch){.encoding = ENCODING_UTF8};
+	*launch = (struct mcp_launch){.encoding = ENCODING_UTF8, .user = user};
 	if (!is_clean(command) || !is_clean(cwd))
 		return fail_set(fail, "ValueError('embedded null byte')");
 	launch->cwd = json_string_value(cwd);
 	if (read_encoding(launch, params, fail) < 0 ||
 		read_args(launch, command, json_object_get(params, "args"), fail) < 0 ||
-		(json_is_object(env) && read_env(launch, env, fail) < 0))
+		read_env(launch, env, fail) < 0)
 		return -1;
 	path = launch->env ? find_var(launch->env, "PATH") : getenv("PATH");
 	error = look_up(launch->argv[0], path ? path : DEFAULT_PATH, launch->cwd, &file);

@@ -8,9 +8,11 @@
 
 #include "payloads/sandbox-tools/mcp/types.h"
 
-/* 'params' has been checked for types and names. 0, or -1 with the exception's text in 'fail'.
-   Borrows from 'params'; release it in either case. */
-int mcp_launch_read(struct mcp_launch *launch, const json_t *params, struct fail *fail);
+/* 'params' has been checked for types and names; 'user' (NULL: nobody else) gets its home unless
+   the params have another one. 0, or -1 with the exception's text in 'fail'. Borrows both; release
+   it in either case. */
+int mcp_launch_read(struct mcp_launch *launch, const json_t *params, const struct user *user,
+	struct fail *fail);
 void mcp_launch_release(struct mcp_launch *launch);
 
 #endif

@@ -144,8 +144,38 @@ static struct mcp_session *session_of(struct rpc_call *call, struct mcp *mcp)
 
 /* ---- methods ---- */
 
+/* Works out what to launch, launches it, and answers. */
+static void launch_server(struct rpc_call *call, struct mcp *mcp)
+{
+	const json_t *params = json_object_get(call->req.params, "server_params");
+	struct mcp_launch launch = {0};
+	struct fail fail = FAIL_INIT;
+	struct user user;
+	char text[160];
+	int64_t id;
+	int r = user_choose(json_object_get(call->req.params, "user"), &user, &fail);
+
+	if (r >= 0)
+		r = mcp_launch_read(&launch, params, r > 0 ? &user : NULL, &fail);
+	if (r < 0) {
+		mcp_skip_id(mcp);
+		rpc_call_error(call, rpc_code_of(&fail), fail.text, NULL);
+	} else if ((r = mcp_launch(mcp, &launch, &id)) < 0) {
+		child_error_text(-r, text, sizeof(text));
+		rpc_call_error(call, RPC_HANDLER_ERROR, text, NULL);
+	} else {
+		rpc_call_result(call, json_integer(id));
+	}
+	mcp_launch_release(&launch);
+}
+
 void mcp_launch_server(struct rpc_call *call)
 {
+	static const struct param outer[] = {
+		{"server_params", PARAM_OBJECT, false},
+		{"user", PARAM_USER, true},
+		{NULL, 0, false},
+	};
 	static const struct param table[] = {
 		{"command", PARAM_STRING, false},
 		{"args", PARAM_STRINGS, true},
@@ -159,32 +189,18 @@ void mcp_launch_server(struct rpc_call *call)
 	const json_t *handler = json_object_get(params, "encoding_error_handler");
 	struct buf errors = BUF_INIT(PARAMS_ERRORS_MAX);
 	enum encoding_errors ignored;
-	struct mcp_launch launch;
-	struct fail fail = FAIL_INIT;
 	struct mcp *mcp;
-	int64_t id;
-	int r = check_object(
-		call->req.params, "server_params", "StdioServerParameters", table, &errors);
+	int r = params_check(call->req.params, outer, true, "", &errors);
 
+	if (r == 0 && json_is_object(params))
+		r = params_check(params, table, false, "server_params.", &errors);
 	if (r == 0 && json_is_string(handler) &&
 		!encoding_find_errors(json_string_value(handler), &ignored))
 		r = complain(&errors,
 			"'server_params.encoding_error_handler' Input should be 'strict', "
 			"'ignore' or 'replace'");
-	if (!params_settle(call, &errors, r) || !(mcp = mcp_of(call)))
-		return;
-	if (mcp_launch_read(&launch, params, &fail) < 0) {
-		mcp_skip_id(mcp);
-		rpc_call_error(call, RPC_HANDLER_ERROR, fail.text, NULL);
-	} else if ((r = mcp_launch(mcp, &launch, &id)) < 0) {
-		char text[160];
-
-		child_error_text(-r, text, sizeof(text));
-		rpc_call_error(call, RPC_HANDLER_ERROR, text, NULL);
-	} else {
-		rpc_call_result(call, json_integer(id));
-	}
-	mcp_launch_release(&launch);
+	if (params_settle(call, &errors, r) && (mcp = mcp_of(call)))
+		launch_server(call, mcp);
 }
 
 /* The member of params as it was written. */

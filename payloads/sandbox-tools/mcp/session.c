@@ -344,7 +344,9 @@ int mcp_session_start(struct mcp_session *session, const struct mcp_launch *laun
 		.file = launch->command,
 		.argv = launch->argv,
 		.env = launch->env,
-		.cwd = launch->cwd};
+		.cwd = launch->cwd,
+		.user = launch->user,
+		.oom_first = true};
 
 	session->line.limit = session->host->line_max + 1 + READ_SIZE;
 	session->unsent.limit = MCP_UNSENT_MAX;

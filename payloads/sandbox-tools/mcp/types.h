@@ -21,10 +21,11 @@
 
 /* How to start an MCP server; the strings of argv and cwd are borrowed. */
 struct mcp_launch {
-	char *command;	       /* owned: the file to execute */
-	char **argv;	       /* with the command */
-	struct child_env vars; /* owned */
-	char **env;	       /* of them; NULL: the server's */
+	char *command;		 /* owned: the file to execute */
+	char **argv;		 /* with the command */
+	struct child_env vars;	 /* owned */
+	char **env;		 /* of them; NULL: the server's */
+	const struct user *user; /* to switch to, NULL: nobody */
 	const char *cwd;
 	enum encoding encoding;
 	enum encoding_errors errors;

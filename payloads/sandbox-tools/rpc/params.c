@@ -97,8 +97,39 @@ static bool has_type(const json_t *value, enum param_type type)
 	case PARAM_STRING_MAP:
 	case PARAM_OBJECT:
 		return json_is_object(value);
+	case PARAM_USER:
+		return true; /* check_user() knows more */
 	}
 	return false;
+}
+
+/* Neither of two things: the messages are about both. */
+static void check_user(struct report *report, const char *name, const json_t *value)
+{
+	static const struct param identity[] = {
+		{"uid", PARAM_INTEGER, false},
+		{"gid", PARAM_INTEGER, false},
+		{"groups", PARAM_INTEGERS, false},
+		{"home", PARAM_STRING, true},
+		{NULL, 0, false},
+	};
+	size_t before = report->errors->len, head;
+	char prefix[2 * NAME_SHOWN];
+
+	if (json_is_string(value))
+		return;
+	complain(report, name, "str", wrong_type[PARAM_STRING]);
+	if (!json_is_object(value)) {
+		complain(report, name, "RunAs",
+			"Input should be a valid dictionary or instance of RunAs");
+		return;
+	}
+	head = report->errors->len;
+	snprintf(prefix, sizeof(prefix), "%s%s.RunAs.", report->prefix, name);
+	if (report->status == 0)
+		report->status = params_check(value, identity, true, prefix, report->errors);
+	if (report->status == 0 && report->errors->len == head)
+		report->errors->len = before;
 }
 
 static void check_one(struct report *report, const json_t *params, const struct param *param)
@@ -117,6 +148,8 @@ static void check_one(struct report *report, const json_t *params, const struct 
 		check_items(report, param->name, value, PARAM_INTEGER);
 	else if (param->type == PARAM_STRING_MAP)
 		check_values(report, param->name, value);
+	else if (param->type == PARAM_USER)
+		check_user(report, param->name, value);
 }
 
 static bool is_known(const struct param *table, const char *name)

@@ -18,6 +18,7 @@ enum param_type {
 	PARAM_INTEGERS,	  /* list of integers */
 	PARAM_STRING_MAP, /* object whose values are strings */
 	PARAM_OBJECT,
+	PARAM_USER, /* a name, or an identity: uid, gid, groups and maybe home; see user_choose() */
 };
 
 #define PARAMS_ERRORS_MAX 65536 /* what is wrong beyond this is not told */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #define STYLE (JSON_ENCODE_ANY | JSON_ENSURE_ASCII)
 
@@ -39,6 +40,15 @@ int rpc_write_result(struct buf *out, const char *id, const json_t *result)
 	if (r < 0)
 		out->len = start;
 	return r;
+}
+
+int rpc_code_of(const struct fail *fail)
+{
+	if (fail->code && strcmp(fail->code, "params") == 0)
+		return RPC_INVALID_PARAMS;
+	if (fail->code && strcmp(fail->code, "tool") == 0)
+		return RPC_TOOL_FAILURE;
+	return RPC_HANDLER_ERROR;
 }
 
 int rpc_write_error(
