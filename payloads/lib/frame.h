@@ -4,8 +4,9 @@
  * length of the payload, u32 tag, payload; both numbers big-endian. A reply carries the tag of
  * its request, so one connection can have many requests under way; an empty reply answers a
  * notification. Right after accept(2) the server sends FRAME_HELLO_SIZE bytes: FRAME_MAGIC, u32
- * wire version, u32 pid. A client that does not get them is not talking to our server. The
- * coding functions are pure; only frame_send and frame_receive touch a descriptor.
+ * wire version, u32 pid. A client that does not get them is not talking to our server; pid 0 says
+ * that the server lives but takes no more connections now, and closes this one. The coding
+ * functions are pure; only frame_send and frame_receive touch a descriptor.
  */
 #ifndef PAYLOADS_LIB_FRAME_H
 #define PAYLOADS_LIB_FRAME_H

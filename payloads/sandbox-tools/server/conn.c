@@ -10,7 +10,6 @@
 
 #include "payloads/lib/frame.h"
 #include "payloads/lib/io.h"
-#include "payloads/sandbox-tools/server/listen.h"
 
 #define READ_SIZE 65536
 
@@ -25,6 +24,7 @@ struct conn {
 	struct loop_watch watch; /* first, so that a watch is its connection */
 	struct server *server;
 	struct buf in, out;
+	int64_t heard; /* when something came last */
 	struct pending *calls;
 	unsigned call_count;
 	bool no_more; /* the client has closed its sending half */
@@ -47,10 +47,10 @@ static void conn_close(struct conn *conn)
 	if (conn->next)
 		conn->next->link = conn->link;
 	server->conn_count--;
+	server->half -= conn->in.len;
 	buf_release(&conn->in);
 	buf_release(&conn->out);
 	free(conn);
-	listen_resume(server);
 }
 
 static void flush(struct conn *conn)
@@ -153,8 +153,26 @@ static void run_frames(struct conn *conn)
 	buf_drop(&conn->in, conn->in.len - rest.len);
 }
 
+/* Half-sent requests are not to fill the memory. */
+static void make_room(struct server *server, const struct conn *current)
+{
+	while (server->half > CONN_HALF_MAX) {
+		struct conn *stalest = NULL;
+
+		for (struct conn *conn = server->conns; conn; conn = conn->next)
+			if (conn != current && conn->in.len > READ_SIZE &&
+				(!stalest || conn->heard < stalest->heard))
+				stalest = conn;
+		if (!stalest)
+			return;
+		conn_close(stalest);
+	}
+}
+
 static void receive(struct conn *conn)
 {
+	struct server *server = conn->server;
+	size_t before = conn->in.len;
 	ssize_t n;
 
 	if (buf_reserve(&conn->in, READ_SIZE) < 0) {
@@ -168,8 +186,11 @@ static void receive(struct conn *conn)
 	}
 	conn->no_more = n == 0;
 	conn->in.len += (size_t)n;
+	conn->heard = io_now();
 	if (n > 0)
 		run_frames(conn);
+	server->half += conn->in.len - before;
+	make_room(server, conn);
 }
 
 static void on_ready(struct loop_watch *watch, uint32_t events)
@@ -187,14 +208,26 @@ static void on_ready(struct loop_watch *watch, uint32_t events)
 	settle(conn);
 }
 
+static bool say_hello(int fd, pid_t pid)
+{
+	uint8_t hello[FRAME_HELLO_SIZE];
+
+	frame_put_hello(hello, (uint32_t)pid);
+	return send(fd, hello, sizeof(hello), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+	       (ssize_t)sizeof(hello);
+}
+
+void conn_refuse(int fd)
+{
+	say_hello(fd, 0);
+	close(fd);
+}
+
 void conn_open(struct server *server, int fd)
 {
 	struct conn *conn = calloc(1, sizeof(*conn));
-	uint8_t hello[FRAME_HELLO_SIZE];
 
-	frame_put_hello(hello, (uint32_t)getpid());
-	if (!conn || send(fd, hello, sizeof(hello), MSG_DONTWAIT | MSG_NOSIGNAL) !=
-			     (ssize_t)sizeof(hello)) {
+	if (!conn || !say_hello(fd, getpid())) {
 		free(conn);
 		close(fd);
 		return;

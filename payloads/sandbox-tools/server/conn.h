@@ -8,12 +8,17 @@
 
 #include "payloads/sandbox-tools/server/server.h"
 
-#define CONN_MAX 512
+#define CONN_MAX 4096 /* if that is no more than half of the descriptors */
+#define CONN_HALF_MAX                                                                       \
+	((size_t)512 << 20) /* of unfinished requests; who was silent for longest is closed \
+			     */
 #define CONN_UNSENT_MAX ((size_t)8 << 20) /* nothing is read while so much waits to be sent */
 #define CONN_CALLS_MAX 4096		  /* nor while so many requests of it are under way */
 
 /* Takes over an accepted descriptor and says hello; closes it when there is no memory. */
 void conn_open(struct server *server, int fd);
+/* The same, but says that there is no room, and closes it. */
+void conn_refuse(int fd);
 /* Reads no more; closes every connection that waits for nothing. */
 void conn_quiesce(struct server *server);
 /* Closes every connection. */

@@ -21,6 +21,7 @@
 #include "payloads/sandbox-tools/server/service.h"
 
 #define PIDFD_OPEN_NUMBER 434 /* the same on every architecture; older kernels refuse it */
+#define BUSY_MS 50
 #define GRACE_MS                                                                        \
 	5000 /* for a server that is alive but not to be reached, and after each signal \
 	      */
@@ -90,15 +91,25 @@ static bool is_listening(const struct place *place)
 	return service_look_at(place) != SERVICE_ABSENT;
 }
 
+/* As service_connect(), but gives a busy server time. */
+static int connect_patiently(struct place *place, int64_t deadline)
+{
+	int fd;
+
+	while ((fd = service_connect(place)) == SERVICE_BUSY && io_now() < deadline)
+		io_sleep(BUSY_MS);
+	return fd;
+}
+
 static int connect_until(struct place *place, int64_t deadline)
 {
 	int fd;
 
 	do {
 		fd = service_connect(place);
-		if (fd < 0)
+		if (fd == -1)
 			io_sleep(20);
-	} while (fd < 0 && place->fd >= 0 && io_now() < deadline &&
+	} while (fd == -1 && place->fd >= 0 && io_now() < deadline &&
 		 wait_dead(place, 0) == -ETIMEDOUT);
 	return fd;
 }
@@ -140,7 +151,7 @@ static void clear_remains(const struct place *place)
 }
 
 /* After a failed connection, with the start lock held. 0: nobody is left and the way is free; -1
-   failed; or *ret_fd is a connection after all, and nothing was done. */
+   failed; or *ret_fd is a connection after all, or SERVICE_BUSY, and nothing was done. */
 static int retire(struct place *place, int64_t deadline, int *ret_fd, struct fail *fail)
 {
 	bool is_ours;
@@ -152,7 +163,7 @@ static int retire(struct place *place, int64_t deadline, int *ret_fd, struct fai
 			"a server of another container, or of the host, uses '%s'", place->dir);
 	is_ours = wait_dead(place, 0) == -ETIMEDOUT;
 	*ret_fd = is_ours ? connect_until(place, io_sooner(deadline, GRACE_MS)) : -1;
-	if (*ret_fd >= 0)
+	if (*ret_fd != -1)
 		return 0;
 	if (place->fd < 0 && place_open(place, true, fail) < 0)
 		return -1;
@@ -334,31 +345,38 @@ static int refuse_gone(const struct service_start *start, struct fail *fail)
 	return fail_code(fail, "start", "'%s' was removed", start->program);
 }
 
+static int refuse_busy(struct fail *fail)
+{
+	return fail_code(fail, "busy", "the server has as many connections as it can have");
+}
+
 int service_ensure(struct place *place, const struct service_start *start, bool *ret_started,
 	struct fail *fail)
 {
-	int fd = service_connect(place), lock, r;
+	int fd = connect_patiently(place, start->deadline), lock, r;
 
 	*ret_started = false;
-	if (fd >= 0)
-		return fd;
+	if (fd != -1)
+		return fd >= 0 ? fd : refuse_busy(fail);
 	if (is_gone(start))
 		return refuse_gone(start, fail);
 	lock = lock_place(place, start->deadline, fail);
 	if (lock < 0)
 		return -1;
-	fd = service_connect(place);
+	fd = connect_patiently(place, start->deadline);
 	if (fd < 0 && place->fd < 0 && place_open(place, true, fail) < 0) {
 		close(lock);
 		return -1;
 	}
-	r = fd >= 0 ? 0 : retire(place, start->deadline, &fd, fail);
+	r = fd != -1 ? 0 : retire(place, start->deadline, &fd, fail);
+	if (r == 0 && fd == SERVICE_BUSY)
+		r = refuse_busy(fail);
 	/* whoever removes the program takes the lock afterwards, to stop what was started */
-	if (r == 0 && fd < 0 && is_gone(start)) {
+	if (r == 0 && fd == -1 && is_gone(start)) {
 		r = refuse_gone(start, fail);
 		place_erase(place);
 	}
-	if (r == 0 && fd < 0) {
+	if (r == 0 && fd == -1) {
 		r = start_server(place, start, fail);
 		*ret_started = r == 0;
 		if (r == 0)
@@ -367,7 +385,7 @@ int service_ensure(struct place *place, const struct service_start *start, bool 
 			fail_code(fail, "start", "the server started but does not answer");
 	}
 	close(lock);
-	return fd;
+	return fd < 0 ? -1 : fd;
 }
 
 /* ---- stopping ---- */
@@ -425,21 +443,26 @@ static int check_status(const struct place *place, struct fail *fail)
 
 static int stop_locked(struct place *place, int64_t deadline, struct fail *fail)
 {
-	int fd = service_connect(place), process, r;
+	int fd = connect_patiently(place, io_sooner(deadline, GRACE_MS)), process, r = 0;
+	pid_t pid;
 
-	if (fd < 0) {
+	if (fd == -1) {
 		if (place->fd < 0)
 			return 0;
 		if (retire(place, deadline, &fd, fail) < 0)
 			return -1;
-		if (fd < 0)
+		if (fd == -1)
 			return 0;
 	}
 	place_remove(place, PLACE_STATUS);
+	pid = fd >= 0 ? peer_pid(fd) : listener_pid(place);
 	/* a zombie counts as gone, so the process id would not do */
-	process = (int)syscall(PIDFD_OPEN_NUMBER, peer_pid(fd), 0);
-	r = ask_to_stop(fd, deadline, fail);
-	close(fd);
+	process = (int)syscall(PIDFD_OPEN_NUMBER, pid, 0);
+	if (fd >= 0)
+		r = ask_to_stop(fd, deadline, fail);
+	else if (pid > 1)
+		kill(pid, SIGTERM);
+	io_close(&fd);
 	if (r == 0 && (wait_dead(place, deadline) < 0 ||
 			      (process >= 0 && io_wait(process, POLLIN, deadline) < 0)))
 		r = -ETIMEDOUT;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,7 +23,25 @@
 
 static void on_resume(struct loop_timer *timer)
 {
-	listen_resume((struct server *)((char *)timer - offsetof(struct server, resume)));
+	struct server *server = (struct server *)((char *)timer - offsetof(struct server, resume));
+
+	loop_change(&server->loop, &server->listener, EPOLLIN);
+}
+
+/* Accepts with the one descriptor that is kept for this, and says that it was the last. A client
+   left waiting would take us for dead. */
+static bool refuse_with_spare(struct server *server)
+{
+	int fd;
+
+	if (server->spare < 0)
+		return false;
+	io_close(&server->spare);
+	fd = accept4(server->listener.fd, NULL, NULL, SOCK_CLOEXEC);
+	if (fd >= 0)
+		conn_refuse(fd);
+	server->spare = fcntl(server->loop.epoll, F_DUPFD_CLOEXEC, 3);
+	return fd >= 0;
 }
 
 static void on_connection(struct loop_watch *watch, uint32_t events)
@@ -31,24 +50,28 @@ static void on_connection(struct loop_watch *watch, uint32_t events)
 		(struct server *)((char *)watch - offsetof(struct server, listener));
 	int fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC);
 
-	bool failed = fd < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED;
-
 	(void)events;
-	if (fd >= 0)
+	if (fd >= 0 && server->conn_count >= server->conn_max) {
+		conn_refuse(fd);
+	} else if (fd >= 0) {
 		conn_open(server, fd);
-	/* no descriptors or memory left, or enough clients: let the rest wait in the queue */
-	if (server->conn_count >= CONN_MAX || failed)
+	} else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED &&
+		   !((errno == EMFILE || errno == ENFILE) && refuse_with_spare(server))) {
+		/* no memory: let them wait in the queue */
 		loop_change(&server->loop, watch, 0);
-	if (failed) {
 		server->resume.due = on_resume;
 		loop_set_timer(&server->loop, &server->resume, RESUME_MS);
 	}
 }
 
-void listen_resume(struct server *server)
+/* Half of the descriptors are for what the clients ask for. */
+static unsigned count_room(void)
 {
-	if (server->listener.fd >= 0 && server->conn_count < CONN_MAX)
-		loop_change(&server->loop, &server->listener, EPOLLIN);
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur / 2 > CONN_MAX)
+		return CONN_MAX;
+	return (unsigned)files.rlim_cur / 2;
 }
 
 static int bind_path(struct server *server, int fd)
@@ -77,6 +100,9 @@ int listen_open(struct server *server, struct fail *fail)
 	int r = fd < 0 ? -errno : bind_path(server, fd);
 
 	listen_close(server);
+	server->conn_max = count_room();
+	if (server->spare < 0)
+		server->spare = fcntl(server->loop.epoll, F_DUPFD_CLOEXEC, 3);
 	if (r == 0) {
 		server->listener.fd = fd;
 		server->listener.ready = on_connection;

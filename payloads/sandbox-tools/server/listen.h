@@ -14,8 +14,6 @@ int listen_open(struct server *server, struct fail *fail);
 /* Watches directory and path; a lost path is bound again, a path or directory that is somebody
    else's now ends the server. Never fails: it falls back to looking every second. */
 void listen_guard(struct server *server);
-/* Accepts again after the connection limit was reached or accepting failed. */
-void listen_resume(struct server *server);
 /* Stops accepting; the path stays. */
 void listen_close(struct server *server);
 /* Removes the socket's path if it still is our socket. */

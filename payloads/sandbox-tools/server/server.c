@@ -288,6 +288,7 @@ int server_run(const char *argv0, const struct rpc_method *methods, int ready)
 		.born = io_now(),
 		.place = {.fd = -1},
 		.listener = {.fd = -1},
+		.spare = -1,
 		.watcher = {.fd = -1},
 		.signals = {.fd = -1}};
 	struct fail fail = FAIL_INIT;

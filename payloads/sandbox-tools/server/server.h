@@ -46,6 +46,7 @@ struct server {
 	dev_t socket_dev; /* identity of the bound path, to notice its loss */
 	ino_t socket_ino;
 	struct loop_timer resume;  /* accepts again after a failure */
+	int spare;		   /* a descriptor to refuse clients with when there is no other */
 	struct loop_watch watcher; /* inotify on the directory */
 	struct loop_timer check;   /* looks after path and logs now and then */
 
@@ -53,7 +54,8 @@ struct server {
 	struct server_part *parts;
 
 	struct conn *conns;
-	unsigned conn_count;
+	unsigned conn_count, conn_max;
+	size_t half;	  /* bytes of requests that are not yet complete */
 	unsigned running; /* requests under way */
 
 	struct loop_watch signals;

@@ -93,8 +93,12 @@ int service_connect(struct place *place)
 	if (fd < 0)
 		return -1;
 	if (!is_trusted_peer(fd) || io_read_full(fd, hello, sizeof(hello), deadline) < 0 ||
-		frame_check_hello(hello, &pid) < 0)
+		frame_check_hello(hello, &pid) < 0) {
 		io_close(&fd);
+	} else if (pid == 0) {
+		close(fd);
+		fd = SERVICE_BUSY;
+	}
 	return fd;
 }
 

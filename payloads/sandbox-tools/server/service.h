@@ -35,8 +35,11 @@ enum service_seen {
 	SERVICE_ELSEWHERE /* in another PID namespace: not ours to use or to stop */
 };
 
+#define SERVICE_BUSY (-2)
+
 /* A connection to a server that has said hello and is, to judge by its process, one that we could
-   have started: descriptor, or -1 when none does. Starts nothing. */
+   have started: descriptor, or -1 when none does, or SERVICE_BUSY when it takes no more
+   connections now. Starts nothing. */
 int service_connect(struct place *place);
 /* Who listens? Opens the place if it is not open. */
 enum service_seen service_look(struct place *place);
