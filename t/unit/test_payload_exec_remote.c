@@ -118,6 +118,7 @@ struct world {
 	struct loop_timer limit;
 	struct children *children;
 	struct jobs *jobs;
+	size_t waiting; /* in streams that belong to no job */
 };
 
 static struct world *world;
@@ -202,7 +203,7 @@ static void test_stream__stops_reading_when_full_and_goes_on(void **state)
 
 	(void)state;
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-	assert_int_equal(stream_open(&stream, &world->loop, ends[0]), 0);
+	assert_int_equal(stream_open(&stream, &world->loop, &world->waiting, ends[0]), 0);
 	pid = fork();
 	if (pid == 0) {
 		static char block[65536];
@@ -240,7 +241,7 @@ static void test_stream__gives_up_without_loss(void **state)
 
 	(void)state;
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-	assert_int_equal(stream_open(&stream, &world->loop, ends[0]), 0);
+	assert_int_equal(stream_open(&stream, &world->loop, &world->waiting, ends[0]), 0);
 	assert_int_equal(write(ends[1], "last \xe2\x82", 7), 7);
 	stream_give_up(&stream, &sinks);
 	assert_int_equal(sinks.count, 1);
@@ -258,10 +259,12 @@ static void test_stream__gives_up_without_loss(void **state)
 
 static void test_stream_cut__does_not_begin_inside_a_character(void **state)
 {
-	struct stream stream = {.loop = &world->loop, .ended = true, .paused = true};
+	struct stream stream = {
+		.loop = &world->loop, .all = &world->waiting, .ended = true, .paused = true};
 	struct buf text = BUF_INIT(1000);
 
 	(void)state;
+	world->waiting = 9;
 	assert_int_equal(queue_add(&stream.queue,
 				 "abc\xe2\x82\xac"
 				 "def",
@@ -271,6 +274,38 @@ static void test_stream_cut__does_not_begin_inside_a_character(void **state)
 	assert_int_equal(stream_cut(&stream, 5), 6);
 	assert_int_equal(stream_take(&stream, 100, &text), 0);
 	assert_int_equal(text.len, 3);
+	assert_int_equal(world->waiting, 0);
+	stream_close(&stream);
+	buf_release(&text);
+}
+
+static void test_stream__has_to_do_with_little_when_others_have_much(void **state)
+{
+	struct stream stream = {.changed = on_changed};
+	struct buf text = BUF_INIT((size_t)1 << 20);
+	char block[16384] = "";
+	int ends[2];
+
+	(void)state;
+	world->waiting = STREAM_ALL_MAX;
+	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+	assert_int_equal(fcntl(ends[1], F_SETPIPE_SZ, 1 << 19) > 0, 1);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(write(ends[1], block, sizeof(block)), sizeof(block));
+	assert_int_equal(stream_open(&stream, &world->loop, &world->waiting, ends[0]), 0);
+	run(5000);
+	assert_true(stream.paused);
+	assert_in_range(stream.queue.len, STREAM_LEAST, 2 * STREAM_LEAST);
+	assert_int_equal(world->waiting, STREAM_ALL_MAX + stream.queue.len);
+	/* who takes it gets more, and all of it in the end */
+	close(ends[1]);
+	while (!stream.ended) {
+		assert_int_equal(stream_take(&stream, SIZE_MAX, &text), 0);
+		run(5000);
+	}
+	assert_int_equal(stream_take(&stream, SIZE_MAX, &text), 0);
+	assert_int_equal(text.len, 20 * sizeof(block));
+	assert_int_equal(world->waiting, STREAM_ALL_MAX);
 	stream_close(&stream);
 	buf_release(&text);
 }
@@ -468,6 +503,7 @@ int main(void)
 		cmocka_unit_test(test_queue__gives_back_what_went_in),
 		cmocka_unit_test(test_held__repeats_what_is_not_acknowledged),
 		TEST(test_stream__stops_reading_when_full_and_goes_on),
+		TEST(test_stream__has_to_do_with_little_when_others_have_much),
 		TEST(test_stream__gives_up_without_loss),
 		TEST(test_stream_cut__does_not_begin_inside_a_character),
 		TEST(test_input__does_not_mind_a_reader_that_goes),

@@ -51,6 +51,7 @@ struct jobs {
 	struct children *children;
 	struct job *first, **last;
 	struct stream_sinks sinks;
+	size_t waiting; /* bytes in all streams */
 	bool stopping;
 };
 
@@ -271,7 +272,15 @@ static void end(struct job *job)
 
 static void on_time(struct loop_timer *timer)
 {
-	end((struct job *)((char *)timer - offsetof(struct job, timer)));
+	struct job *job = (struct job *)((char *)timer - offsetof(struct job, timer));
+	bool starved = stream_starves(&job->out[0].stream);
+
+	/* what it has said last is worth waiting for memory */
+	starved |= stream_starves(&job->out[1].stream);
+	if (starved && !job->killed)
+		loop_set_timer(job->jobs->loop, timer, PIPES_MS);
+	else
+		end(job);
 }
 
 static bool has_all_output(const struct job *job)
@@ -340,7 +349,7 @@ static int open_pipes(struct job *job, bool input, int fds[3])
 		if (pipe2(ends, O_CLOEXEC) < 0)
 			return -errno;
 		fds[i + 1] = ends[1];
-		r = stream_open(&job->out[i].stream, job->jobs->loop, ends[0]);
+		r = stream_open(&job->out[i].stream, job->jobs->loop, &job->jobs->waiting, ends[0]);
 	}
 	if (r < 0 || !input)
 		return r;

@@ -76,6 +76,19 @@ void stream_sinks_close(struct stream_sinks *sinks)
 		close_sink(sinks->first);
 }
 
+/* ---- memory ---- */
+
+static bool has_memory(const struct stream *stream)
+{
+	void *volatile reserve = NULL; /* volatile: it is to be had, not only to be thought of */
+
+	if (*stream->all < STREAM_LITTLE)
+		return true;
+	reserve = malloc(STREAM_RESERVE);
+	free(reserve);
+	return reserve;
+}
+
 /* ---- streams ---- */
 
 static void pause_reading(struct stream *stream)
@@ -86,9 +99,21 @@ static void pause_reading(struct stream *stream)
 	stream->paused = true;
 }
 
+/* One stream may have much waiting, many together may not. */
+static bool is_full(const struct stream *stream)
+{
+	return stream->queue.len >= (*stream->all < STREAM_ALL_MAX ? STREAM_MAX : STREAM_LEAST);
+}
+
+static void drop(struct stream *stream, size_t len)
+{
+	queue_drop(&stream->queue, len);
+	*stream->all -= len;
+}
+
 static void resume_reading(struct stream *stream)
 {
-	if (!stream->paused || stream->ended || stream->queue.len >= STREAM_MAX)
+	if (!stream->paused || stream->ended || is_full(stream))
 		return;
 	if (loop_watch(stream->loop, &stream->watch, EPOLLIN) == 0)
 		stream->paused = false;
@@ -98,14 +123,17 @@ static void resume_reading(struct stream *stream)
 static ssize_t read_some(struct stream *stream)
 {
 	size_t room;
-	char *data = queue_room(&stream->queue, &room);
+	char *data = has_memory(stream) ? queue_room(&stream->queue, &room) : NULL;
 	ssize_t n;
 
+	stream->starved = !data;
 	if (!data)
 		return -ENOMEM;
 	n = io_read(stream->watch.fd, data, room);
-	if (n > 0)
+	if (n > 0) {
 		queue_added(&stream->queue, (size_t)n);
+		*stream->all += (size_t)n;
+	}
 	return n;
 }
 
@@ -124,18 +152,19 @@ static void on_ready(struct loop_watch *watch, uint32_t events)
 	(void)events;
 	if (n == -EAGAIN)
 		return;
-	if (n == -ENOMEM || (n > 0 && stream->queue.len >= STREAM_MAX))
+	if (n == -ENOMEM || (n > 0 && is_full(stream)))
 		pause_reading(stream);
 	else if (n <= 0)
 		end(stream);
 	stream->changed(stream);
 }
 
-int stream_open(struct stream *stream, struct loop *loop, int fd)
+int stream_open(struct stream *stream, struct loop *loop, size_t *all, int fd)
 {
 	int r;
 
 	stream->loop = loop;
+	stream->all = all;
 	stream->watch.fd = fd;
 	stream->watch.ready = on_ready;
 	fcntl(fd, F_SETFL, O_NONBLOCK);
@@ -145,6 +174,17 @@ int stream_open(struct stream *stream, struct loop *loop, int fd)
 		io_close(&stream->watch.fd);
 	}
 	return r;
+}
+
+bool stream_starves(struct stream *stream)
+{
+	if (stream->ended || !stream->starved)
+		return false;
+	if (!has_memory(stream))
+		return true;
+	stream->starved = false;
+	resume_reading(stream);
+	return false;
 }
 
 int stream_take(struct stream *stream, size_t max, struct buf *out)
@@ -162,7 +202,7 @@ int stream_take(struct stream *stream, size_t max, struct buf *out)
 			return r;
 		if (r < 0)
 			break;
-		queue_drop(&stream->queue, n);
+		drop(stream, n);
 	}
 	if (stream->ended && stream->queue.len == 0)
 		utf8_decode(&stream->utf8, "", 0, true, out);
@@ -178,13 +218,13 @@ size_t stream_cut(struct stream *stream, size_t max)
 
 	if (n == 0)
 		return 0;
-	queue_drop(&stream->queue, n);
+	drop(stream, n);
 	stream->utf8.len = 0;
 	/* not with the rest of a character */
 	for (int i = 0; i < 3 && (data = queue_front(&stream->queue, &len)) &&
 			((unsigned char)*data & 0xc0) == 0x80;
 		i++, n++)
-		queue_drop(&stream->queue, 1);
+		drop(stream, 1);
 	return n;
 }
 
@@ -212,5 +252,5 @@ void stream_close(struct stream *stream)
 		return;
 	if (!stream->ended)
 		end(stream);
-	queue_release(&stream->queue);
+	drop(stream, stream->queue.len);
 }

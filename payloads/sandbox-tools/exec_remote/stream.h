@@ -13,16 +13,25 @@
 #include "payloads/sandbox-tools/server/loop.h"
 
 #define STREAM_MAX ((size_t)104857600) /* bytes that wait; then nothing more is read */
+#define STREAM_ALL_MAX \
+	((size_t)268435456) /* in all streams together; then each has to do with STREAM_LEAST */
+#define STREAM_LEAST ((size_t)65536)
 #define STREAM_TAKE_MAX ((size_t)1048576)
 #define STREAM_SINKS_MAX 256
+/* What waits must leave so much memory free, or nobody could even ask for it; unless it is little.
+ */
+#define STREAM_RESERVE ((size_t)16 << 20)
+#define STREAM_LITTLE ((size_t)4 << 20)
 
 struct stream {
 	struct loop_watch watch; /* first, so that a watch is its stream; fd -1 when over */
 	struct loop *loop;
+	size_t *all; /* bytes that wait in all streams; borrowed */
 	struct queue queue;
 	struct utf8 utf8;
-	bool paused; /* not watched: full, or no memory */
-	bool ended;  /* nothing more will come */
+	bool paused;  /* not watched: full, or no memory */
+	bool starved; /* no memory */
+	bool ended;   /* nothing more will come */
 	/* Bytes came, or the end; called by the loop. */
 	void (*changed)(struct stream *stream);
 };
@@ -34,8 +43,11 @@ struct stream_sinks {
 	unsigned count;
 };
 
-/* Takes over the reading end 'fd', or closes it: 0 or -errno. 'changed' is set by the caller. */
-int stream_open(struct stream *stream, struct loop *loop, int fd);
+/* Takes over the reading end 'fd', or closes it: 0 or -errno. 'changed' is set by the caller; 'all'
+   counts for all streams that share it. */
+int stream_open(struct stream *stream, struct loop *loop, size_t *all, int fd);
+/* Is there something left to read, but still no memory for it? Otherwise it is read on. */
+bool stream_starves(struct stream *stream);
 /* Appends text of at most 'max' bytes of the stream, and an incomplete character when it is the
    last. Less when memory is short. 0, or -ENOMEM/-EMSGSIZE when not even a little fits. */
 int stream_take(struct stream *stream, size_t max, struct buf *out);
