@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Goal: many jobs, much output that is read slowly or never, shells that flood: memory stays bounded,
+# nothing is lost, everything can be stopped. Figures: t/bench/faults.sh.
+. "$(dirname "$(realpath "$0")")/lib.sh"
+[ -x /usr/bin/python3 ] || { echo "1..0 # skip needs /usr/bin/python3"; exit 77; }
+
+mkdir -m 755 "$W/d"
+export INSPECT_SANDBOX_TOOLS_DIR="$W/d"
+T=$PROGRAM S=$W/d/sandbox-tools.sock
+CLIENT=$(dirname "$(realpath "$0")")/client.py
+client() { timeout 300 python3 "$CLIENT" "$S" "$@"; }
+rpc() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "${2:-"{}"}" | "$T" exec; }
+server() { jq .pid "$W/d/server.pid"; }
+rss() { awk '/VmRSS/ {print $2}' "/proc/$(server)/status"; }
+fds() { ls "/proc/$(server)/fd" | wc -l; }
+zombies() { ps -o stat= --ppid "$(server)" | grep -c Z; }
+below() { # below KB WHAT: is that the server's memory?
+	r=$(rss); [ "$r" -lt "$1" ]; ok $? "$2 ($r kB)"
+}
+quiet() { # until the server has used no time for a while
+	a=$(awk '{print $14 + $15}' "/proc/$(server)/stat")
+	sleep 0.3
+	[ "$(awk '{print $14 + $15}' "/proc/$(server)/stat")" -le $((a + 1)) ]
+}
+"$T" start-server >/dev/null
+
+# ---- many jobs ----
+client jobs 1200 300 >/dev/null
+sleep 0.2; before=$(rss) f=$(fds)
+is "$(client jobs 600 1)" '600 jobs 1 at once 0 wrong' '600 jobs one after the other: each its output and code'
+is "$(client jobs 900 300)" '900 jobs 300 at once 0 wrong' '900 jobs, 300 at once'
+[ $(($(rss) - before)) -lt 300 ]; ok $? "… cost no memory ($before → $(rss) kB)"
+wait_for eval '[ "$(fds)" = "$f" ]'; is "$(fds):$(zombies)" "$f:0" '… no descriptor and no zombie'
+
+# ---- much output ----
+sum() { md5sum | cut -d' ' -f1; }
+is "$(client drain 'yes 0123456789abcde | head -c 60000000' | awk '{print $1, $5}')" "60000000 $(yes 0123456789abcde | head -c 60000000 | sum)" '60 MB, polled at once: whole'
+is "$(client drain 'seq 1000000' 30 | awk '{print $1, $5}')" "6888896 $(seq 1000000 | sum)" '7 MB, polled slowly: whole'
+below 5000 'the memory is given back'
+pid=$(client flood 'yes | head -c 300000000; sleep 100' 1)
+wait_for quiet; ok $? '300 MB that nobody asks for: the job waits'
+below 130000 '… memory for 100 MB'
+ack=$(rpc exec_remote_poll "{\"pid\":$pid,\"ack_seq\":0}" | jq .result.seq)
+rpc exec_remote_poll "{\"pid\":$pid,\"ack_seq\":$ack}" | jq -j .result.stdout | wc -c >"$W/n"
+is "$(cat "$W/n")" 1048576 '… and the rest is to be had'
+rpc exec_remote_kill "{\"pid\":$pid}" | jq -e .result >/dev/null; ok $? '… it can be killed'
+below 20000 '… and its memory is free'
+# shellcheck disable=SC2046
+set -- $(client flood 'exec yes' 12)
+wait_for quiet; below 330000 '12 jobs that flood: memory for 256 MB and a little for each'
+is "$(client drain 'seq 300000' | awk '{print $1, $5}')" "1988895 $(seq 300000 | sum)" '… and another one tells all it has to tell'
+for pid; do rpc exec_remote_kill "{\"pid\":$pid}" | jq -e .result >/dev/null || echo "# $pid"; done
+is "$(pgrep -fc '^yes')" 0 '… all can be killed'
+below 20000 '… and the memory is free'
+is "$(fds)" "$f" '… and their descriptors'
+
+# ---- shells ----
+seq 30 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"bash_session_new_session"}/' | "$T" pipe | jq -r .result.session_name | sort -u >"$W/names"
+is "$(wc -l <"$W/names")" 30 '30 shells'
+say() { # say SESSION INPUT [WAIT]
+	rpc bash_session "$(jq -nc --arg s "$1" --arg i "$2" --argjson w "${3:-5}" '{session_name:$s,wait_for_output:$w,idle_timeout:0.3,max_output_bytes:4096,input:$i}')" | jq -rj '.result // .error'
+}
+head -n 6 "$W/names" | while read -r s; do say "$s" "PS1=; yes 'it floods'
+" 0; done >/dev/null
+sleep 2
+below 200000 'six of them flood, unread'
+s=$(sed -n 1p "$W/names")
+like "$(say "$s" '' 1)" '*bash_session output exceeded 4 KiB*it floods*' '… what is told is the end of it'
+t=$(sed -n 30p "$W/names"); like "$(say "$t" 'echo here
+')" '*here*' '… others answer'
+say "$s" "$(printf '\003')" 1 >/dev/null
+for i in 1 2 3; do say "$s" '' 0; done >/dev/null
+like "$(say "$s" 'echo; echo back
+')" '*back' '… one is interrupted, and reads again'
+for s in $(sed -n 2,4p "$W/names"); do rpc bash_session '{"session_name":"'"$s"'","restart":true}'; done >"$W/out"
+is "$(grep -c 'shell restarted' "$W/out")" 3 '… three are restarted amid their floods'
+s=$(sed -n 2p "$W/names"); like "$(say "$s" 'echo new
+')" '*new*' '… and are new'
+wait_for eval '[ "$(pgrep -fc "^yes it floods")" = 2 ]'; is "$(pgrep -fc '^yes it floods')" 2 '… nothing floods on from the old ones'
+"$T" stop-server; is "$?:$(pgrep -fc '^yes')" 0:0 'stop-server ends the floods'
+done_testing

@@ -1,0 +1,117 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Goal: hostile and hapless clients, and a server without descriptors, processes or memory: each gets a
+# defined answer, and the server that is there stays.
+. "$(dirname "$(realpath "$0")")/lib.sh"
+[ -x /usr/bin/python3 ] || { echo "1..0 # skip needs /usr/bin/python3"; exit 77; }
+
+CLIENT=$(dirname "$(realpath "$0")")/client.py
+AS=
+T=$W/t; cp "$PROGRAM" "$T"; chmod 755 "$W" "$T"
+client() { timeout 300 python3 "$CLIENT" "$S" "$@"; }
+rpc() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "${2:-"{}"}" | $AS "$T" exec; }
+start() { rpc exec_remote_start "$(jq -nc --arg c "$1" '{command:$c}')"; }
+run() { rpc exec_remote_poll "{\"pid\":$(start "$1" | jq .result.pid),\"ack_seq\":0}" | jq -r .result.stdout; }
+server() { jq .pid "$D/server.pid"; }
+rss() { awk '/VmRSS/ {print $2}' "/proc/$(server)/status"; }
+fds() { ls "/proc/$(server)/fd" | wc -l; }
+place() { # place NAME [MODE]: a new server directory
+	D=$W/$1 S=$W/$1/sandbox-tools.sock
+	mkdir -m "${2:-755}" "$D"
+	export INSPECT_SANDBOX_TOOLS_DIR="$D"
+}
+same() { is "$(server):$(servers):$(rpc remote_version | grep -c result)" "$first:1:1" "$1"; }
+begin() { # begin WHAT…: a client that holds on until finish; what it has to say goes to $W/o
+	: >"$W/o"
+	mkfifo "$W/hold"
+	client "$@" <"$W/hold" >"$W/o" & j=$!
+	exec 7>"$W/hold"
+	wait_for test -s "$W/o"
+}
+finish() { exec 7>&-; wait $j; rm "$W/hold"; }
+
+# ---- what comes over the socket ----
+place a; "$T" start-server >/dev/null; first=$(server); base=$(fds)
+is "$(client bad)" 'length:closed, just over:closed, empty:-32700, http:closed, no json:-32700, zeros:-32700, deep:-32700, cut:closed' 'what is no request: an error, or the end of the connection'
+same '… and of nothing else'
+is "$(client slow)" answered 'a request byte by byte, and others meanwhile'
+is "$(client hurried 100)" '100 sent' 'callers that do not wait'
+wait_for eval '[ "$(pgrep -P "$(server)" -c)" = 0 ]'; same '… are nothing special'
+begin deaf 4000; same 'nor are those that do not read their answers'; finish
+begin half 20 2000000
+is "$(cat "$W/o")" '20 begun 0 refused' '20 requests of which half arrives'
+[ "$(rss)" -lt 90000 ]; ok $? "… take no more memory than has come ($(rss) kB)"
+same '… and hold nobody up'; finish
+wait_for eval '[ "$(fds)" = "$base" ]'; is "$(fds)" "$base" '… and are forgotten'
+[ "$(rss)" -lt 3000 ]; ok $? "… with their memory ($(rss) kB)"
+is "$(client many 1000)" '1000 answered' '1000 connections at once'
+is "$(client calls 30000 1000)" '30000 answered' '30000 calls, 1000 at once'
+[ "$(rss)" -lt 3000 ]; ok $? "… leave no memory behind ($(rss) kB)"
+is "$(fds)" "$base" '… and no descriptor'
+begin half 11 50000000
+is "$(awk '{print $1, ($4 > 0)}' "$W/o")" '11 1' '550 MB of half requests: who is silent for longest is sent away'
+[ "$(rss)" -lt 600000 ]; ok $? "… memory is bounded ($(rss) kB)"
+same '… the server is'; finish
+"$T" stop-server
+
+# ---- no descriptors left ----
+place b; prlimit --nofile=60:60 "$T" start-server >/dev/null; first=$(server)
+begin hold 70
+(exec 7>&-; rpc remote_version >"$W/out" 2>&1) & k=$!
+sleep 1; is "$(servers):$(kill -0 "$first" && echo alive)" 1:alive 'more connections than it can have: nobody takes it for dead'
+finish; wait $k
+like "$(cat "$W/out")" "*Server: $T ($first)*" '… who came too late is served when there is room'
+same '… by the same server'
+i=0; while [ $i -lt 40 ]; do start 'sleep 50'; i=$((i + 1)); done >"$W/out"
+[ "$(grep -c '"pid"' "$W/out")" -ge 10 ]; ok $? "more jobs than it has descriptors for: some run ($(grep -c '"pid"' "$W/out"))"
+is "$(jq -c 'select(.error)|[.error.code,.error.message]' "$W/out" | sort -u)" "[-32098,\"OSError(24, 'No file descriptors available')\"]" '… the others are refused, with the reason'
+for i in 1 2 3 4 5 6; do out=$(rpc bash_session_new_session); case $out in *error*) break ;; esac; done
+like "$out" '*"error"*-32098*No file descriptors available*' '… so is a shell'
+out=$(rpc mcp_launch_server '{"server_params":{"command":"cat"}}'); like "$out" '*"error"*-32098*No file descriptors available*' '… and an MCP server'
+same '… it still answers'
+for pid in $(jq -r '.result.pid // empty' "$W/out"); do rpc exec_remote_kill "{\"pid\":$pid}"; done | grep -c '"seq": 1' >"$W/n"
+is "$(cat "$W/n")" "$(grep -c '"pid"' "$W/out")" '… and kills them all'
+is "$(run 'echo back')" back '… and runs others then'
+begin hold 70
+"$T" stop-server; is "$?:$(servers)" 0:0 'it can be stopped while it takes no connections'
+finish
+
+# ---- no processes left ----
+nobody() { setpriv --reuid=64123 --regid=64123 --clear-groups "$@"; }
+place c 777; AS=nobody; nobody prlimit --nproc=6:6 "$T" start-server >/dev/null; first=$(server)
+pid=$(start 'exec sleep 50' | jq .result.pid)
+# each costs one: until none is left
+for i in 1 2 3 4 5 6; do start 'exec sleep 51'; done >"$W/out"
+[ "$(grep -c '"pid"' "$W/out")" -ge 3 ]; ok $? 'as many jobs as there may be processes'
+is "$(jq -c 'select(.error)|[.error.code,.error.message]' "$W/out" | sort -u)" "[-32098,\"BlockingIOError(11, 'Resource temporarily unavailable')\"]" '… the others are refused, with the reason'
+like "$(rpc bash_session_new_session)" '*"error"*-32098*Resource temporarily unavailable*' '… so is a shell'
+like "$(rpc mcp_launch_server '{"server_params":{"command":"cat"}}')" '*"error"*-32098*Resource temporarily unavailable*' '… and an MCP server'
+rpc exec_remote_kill "{\"pid\":$pid}" | jq -e .result >/dev/null; ok $? '… one can be killed'
+is "$(run 'echo back')" back '… which makes room for another'
+same '… it is the same server'
+out=$(INSPECT_SANDBOX_TOOLS_DIR=$W/c/x nobody prlimit --nproc=1:1 "$T" start-server 2>&1); like "$?:$out" '1:error: cannot start the server: Resource temporarily unavailable' 'no process for a server: it says so'
+nobody "$T" stop-server; is "$?:$(servers)" 0:0 '… it stops'
+AS=
+
+# ---- no memory left ----
+place e; prlimit --as=60000000 "$T" start-server >/dev/null; first=$(server)
+pids=$(client flood 'yes | head -c 30000000' 4)
+sleep 1.5; same 'more output than memory: it lives'
+bad=0; for pid in $pids; do
+	ack=0 size=0 state=running
+	while [ "$state" = running ]; do
+		rpc exec_remote_poll "{\"pid\":$pid,\"ack_seq\":$ack}" >"$W/out" 2>&1
+		jq -e .result "$W/out" >/dev/null 2>&1 || { echo "# $(cut -c1-200 "$W/out")"; break; }
+		eval "$(jq -r '"state=\(.result.state) ack=\(.result.seq) size=\($size + (.result.stdout|length))"' --argjson size $size "$W/out")"
+	done
+	[ $size = 30000000 ] || bad=$((bad + 1))
+done
+is $bad 0 '… and nothing is lost of it'
+head -c 40000000 /dev/zero | tr '\0' x | jq -Rsc '{jsonrpc:"2.0",id:1,method:"exec_remote_start",params:{command:"wc -c",input:.}}' >"$W/big"
+out=$("$T" exec <"$W/big" 2>&1); r=$?
+case $r:$out in 1:"error: the server closed the connection without a reply" | 0:*'"error"'*) r=0 ;; *) r=1 ;; esac
+ok $r "a request that does not fit: $(echo "$out" | cut -c1-100)"
+same '… harms nobody else'
+is "$(run 'echo back')" back '… and later ones work'
+"$T" stop-server; is "$?:$(servers)" 0:0 'it stops'
+done_testing
