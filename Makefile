@@ -3,7 +3,7 @@
 #   make demo      install what is missing, build, inject into a container, make a call
 #   make check     all tests, on private engines of their own
 #   make           build; then: make install PREFIX=/usr DESTDIR=...
-#   make lint | fuzz | bench | cover | dist | clean
+#   make lint | fuzz | bench | bench-faults | cover | dist | clean
 #
 # STATIC=: link with the system's shared libraries; the default needs only libc at run time, and
 # starts in a tenth of the time. DEV=1: warnings are errors. SAN=1: ASan and UBSan, in a build directory of its own.
@@ -158,6 +158,10 @@ bench: all $(B)/bench/floor
 	@$(SETUP) all
 	@t/bench/bench.sh
 
+# What the in-container program costs under load and abuse.
+bench-faults: payloads
+	@t/bench/faults.sh
+
 $(B)/bench/floor: t/bench/floor.c $(B)/libsbinject.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
@@ -198,5 +202,5 @@ dist:
 clean:
 	rm -rf build build-san build-cover dist
 
-.PHONY: all demo check unit fuzz fuzz-replay lint bench cover format install uninstall dist clean FORCE
+.PHONY: all demo check unit fuzz fuzz-replay lint bench bench-faults cover format install uninstall dist clean FORCE
 .DELETE_ON_ERROR:
