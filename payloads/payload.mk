@@ -75,6 +75,16 @@ payload-check: payload-test $(PAYLOADS)
 	@r=0; for t in t/payload/[0-9]*.sh; do echo "# $$t"; B='$(PB)' ARCHES='$(ARCHES)' sh $$t || r=1; \
 	done; exit $$r
 
+# What attacks it from within a container, for t/live; static, for the same reason.
+ADVERSARY_ARCH := $(firstword $(ARCHES))
+
+adversary: $(PB)/adversary
+.PHONY: adversary
+
+$(PB)/adversary: $(wildcard t/adversary/*.[ch]) $(PB)/toolchain/$(ADVERSARY_ARCH)/.stamp
+	$(Q)$(PB)/toolchain/$(ADVERSARY_ARCH)/cc $(PAYLOAD_CPP) -Os $(PAYLOAD_WARN) $(if $(DEV),-Werror) \
+		-s -o $@.new $(filter %.c,$^) && mv $@.new $@
+
 # libFuzzer. A fuzzer's own definitions stand in for what it does not want of the library.
 PAYLOAD_FUZZERS := chunk editor lib mcp methods pipe rpc spec terminal user
 PAYLOAD_FUZZ_DIR := $(B)/payloads/fuzz

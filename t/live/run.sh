@@ -70,6 +70,12 @@ images_for() {
 		tr -s ' ' '\n' | sort -u
 }
 
+programs_for() {
+	local file
+	tests_for "$1" | while read -r file; do declared "$file" programs; done |
+		tr -s ' ' '\n' | sort -u
+}
+
 # --- one test file ----------------------------------------------------------
 
 # count FILE REGEX
@@ -166,6 +172,13 @@ build_images() {
 	}
 }
 
+# Programs that the tests run in containers, by their targets in the Makefile.
+build_programs() {
+	local engine programs
+	mapfile -t programs < <(for engine in $engines; do programs_for "$engine"; done | sort -u)
+	[ ${#programs[@]} -eq 0 ] || make -s -C "$here/../.." "${programs[@]}" </dev/null 9>&-
+}
+
 finish() {
 	local status=$? engine
 	trap '' INT TERM HUP EXIT
@@ -205,6 +218,7 @@ main() {
 	trap finish EXIT
 	trap 'exit 130' INT TERM HUP
 	build_images
+	build_programs
 	for engine in $engines; do
 		while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || :; done
 		run_engine "$engine" &
