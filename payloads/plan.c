@@ -104,6 +104,12 @@ int plan_make(struct eng_client *client, const struct plan_opts *opts, const cha
 		strcmp(ret->home.dir, "/") ? ret->home.dir : "");
 	ret->as_user = ret->rule->service == CONF_USER && !is_root(ret->container.user);
 	find_user_home(ret);
+	if (ret->as_user && ret->home.shared)
+		return sb_err_set(err, SB_UNSUPPORTED,
+			"the rule at %s:%d wants 'service: user', but in this read-only container "
+			"the program has to lie where others can write, in '%s', and another user "
+			"could exchange it; use 'service: root'",
+			opts->conf->file, ret->rule->line, ret->home.dir);
 	/* Where others can write, even that name may have been watched and used. */
 	if (!ret->home.shared) {
 		key_name(opts->key, ret->payload.sha256, ret->container.id, false, ret->keep);

@@ -74,9 +74,19 @@ static int put(const struct plan *plan, const struct eng_tar_member *members, si
 		plan->client, plan->container.id, plan->home.dir, tar.data, tar.len, err);
 }
 
+/*
+ * Where others can write, the home may be theirs, and then they could exchange what is put into it
+ * before it is run: there the program comes alone, and makes the home itself.
+ */
+static bool is_beside(const struct visit *visit)
+{
+	return visit->uploaded && visit->plan->home.shared;
+}
+
 static int put_for_root(
 	struct visit *visit, const char *sha256, const void *data, size_t size, struct sb_err *err)
 {
+	size_t beside = is_beside(visit) ? 1 : 0;
 	char file[180];
 	const struct eng_tar_member members[] = {
 		{".sbinject/", 0700, NULL, 0, NULL},
@@ -84,8 +94,8 @@ static int put_for_root(
 	};
 
 	snprintf(visit->name, sizeof(visit->name), "%s.%s", sha256, visit->nonce);
-	snprintf(file, sizeof(file), ".sbinject/%s", visit->name);
-	return put(visit->plan, members, SB_ARRAY_SIZE(members), err);
+	snprintf(file, sizeof(file), "%s%s", beside ? "" : ".sbinject/", visit->name);
+	return put(visit->plan, members + beside, SB_ARRAY_SIZE(members) - beside, err);
 }
 
 /* Says of `sha256` that it is there, for those who only look. */
@@ -112,9 +122,30 @@ static int put_for_user(struct visit *visit, const void *data, size_t size, stru
 	return put(visit->plan, members, SB_ARRAY_SIZE(members), err);
 }
 
+/* Only a sticky directory keeps the others from renaming what is not theirs. */
+static int check_shared(const struct plan *plan, struct sb_err *err)
+{
+	struct eng_stat stat;
+	int found;
+
+	if (!plan->home.shared)
+		return 0;
+	found = eng_archive_stat(plan->client, plan->container.id, plan->home.dir, &stat, err);
+	if (found < 0)
+		return -1;
+	if (found || stat.type != ENG_DIR || ((stat.mode & 022) && !(stat.mode & 01000)))
+		return sb_err_set(err, SB_UNSUPPORTED,
+			"'%s' is the place for a program here, but others could replace it there: the "
+			"directory is not sticky",
+			plan->home.dir);
+	return 0;
+}
+
 static int put_program(
 	struct visit *visit, const char *sha256, const void *data, size_t size, struct sb_err *err)
 {
+	if (check_shared(visit->plan, err) < 0)
+		return -1;
 	visit->uploaded = true;
 	if (visit->as_user)
 		return put_for_user(visit, data, size, err);
@@ -126,7 +157,8 @@ int visit_run(struct visit *visit, const char *command, struct sb_err *err)
 	char path[256];
 	const char *argv[] = {path, command, NULL};
 
-	snprintf(path, sizeof(path), "%s/%s", visit->plan->home_path, visit->name);
+	snprintf(path, sizeof(path), "%s/%s",
+		is_beside(visit) ? visit->plan->home.dir : visit->plan->home_path, visit->name);
 	return eng_exec_start(visit->plan->client, visit->plan->container.id,
 		visit->as_user ? ENG_AS_USER : ENG_AS_ROOT, argv, &visit->exec, err);
 }
@@ -228,7 +260,8 @@ static int send_question(struct visit *visit, json_t *question, struct sb_err *e
 	sb_autofree char *line = NULL;
 
 	if (json_object_set_new(question, "nonce", json_string(visit->nonce)) < 0 ||
-		json_object_set_new(question, "home", json_string(home)) < 0)
+		json_object_set_new(question, "home", json_string(home)) < 0 ||
+		json_object_set_new(question, "beside", json_boolean(is_beside(visit))) < 0)
 		return sb_err_nomem(err);
 	line = json_dumps(question, JSON_COMPACT);
 	if (!line)
@@ -341,6 +374,8 @@ int visit_upload(struct visit *visit, struct sb_err *err)
 
 	if (put_program(visit, payload->sha256, payload->data, payload->size, err) == 0)
 		return 0;
+	if (!visit->uploaded)
+		return -1;
 	undo(visit, err);
 	return -1;
 }

@@ -131,5 +131,6 @@ is_true() {
 # was_fooled: root has run what the adversary put there.
 was_fooled() {
   local mark=impostor-was-run-as-root root=/proc/$pid1/root
-  [ "$(stat -c %u "$root/$mark" "$root/run/$mark" 2>/dev/null | sort -u)" = "$root_uid" ]
+  [ "$(stat -c %u "$root/$mark" "$root/run/$mark" 2>/dev/null | sort -u)" = "$root_uid" ] || return 1
+  rm -f "$root/$mark" "$root/run/$mark" 2>/dev/null || :
 }

@@ -17,6 +17,7 @@
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/cli.h"
+#include "payloads/sandbox-tools/install/beside.h"
 #include "payloads/sandbox-tools/install/files.h"
 #include "payloads/sandbox-tools/install/home.h"
 #include "payloads/sandbox-tools/install/launch.h"
@@ -425,6 +426,9 @@ static int open_all(struct install *in, struct fail *fail)
 	if (spec_read(&in->spec, SPEC_INSTALL, 0, fail) < 0)
 		return -1;
 	in->env = process_start_installer();
+	if (in->spec.beside && in->spec.staged &&
+		beside_move_in(in->spec.home, in->spec.staged, fail) < 0)
+		return -1;
 	r = (in->spec.own_home ? home_make : home_open)(
 		&in->home, in->spec.home, in->spec.deadline, fail);
 	if (r != 0)

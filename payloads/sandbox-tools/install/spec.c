@@ -153,6 +153,7 @@ int spec_parse(
 	spec->home = get(spec, "home");
 	spec->sha256 = get(spec, "sha256");
 	spec->staged = get(spec, "staged");
+	spec->beside = json_is_true(json_object_get(spec->doc, "beside"));
 	spec->keep = get(spec, "keep");
 	spec->path = get(spec, "path");
 	spec->cwd = get(spec, "cwd");

@@ -24,6 +24,7 @@ struct spec {
 	const char *home;
 	const char *sha256; /* install */
 	const char *staged; /* install; NULL if not staged */
+	bool beside;	    /* we were delivered beside the home, not into it; see beside.h */
 	const char *keep;   /* install; further name in the home, NULL for none */
 	const char *path;   /* install, status; optional for uninstall */
 	const char *cwd;    /* optional: where the service is to be started, "/" otherwise */

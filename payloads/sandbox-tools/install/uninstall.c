@@ -11,6 +11,7 @@
 
 #include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/cli.h"
+#include "payloads/sandbox-tools/install/beside.h"
 #include "payloads/sandbox-tools/install/erase.h"
 #include "payloads/sandbox-tools/install/home.h"
 #include "payloads/sandbox-tools/install/process.h"
@@ -66,6 +67,16 @@ static int remove_wanted(struct erase *erase, int *ret_removed, struct fail *fai
 	return 0;
 }
 
+/* A home that is somebody else's is none, where anybody could make it. */
+static int open_home(struct home *home, const struct spec *spec, struct fail *fail)
+{
+	if (spec->beside && !beside_is_home(spec->home)) {
+		home->path = spec->home;
+		return 1;
+	}
+	return home_open(home, spec->home, spec->deadline, fail);
+}
+
 static int run(const struct cli *cli)
 {
 	char hex[SHA256_HEX];
@@ -85,7 +96,7 @@ static int run(const struct cli *cli)
 	process_start_installer();
 	r = spec_read(&spec, SPEC_UNINSTALL, 0, &fail);
 	if (r == 0)
-		r = home_open(&home, spec.home, spec.deadline, &fail);
+		r = open_home(&home, &spec, &fail);
 	if (r == 0 && spec.user_gone)
 		dropped = home_drop_user(&home);
 	is_users = r == 0 && !spec.discard && home_has_user(&home);
@@ -97,6 +108,8 @@ static int run(const struct cli *cli)
 	}
 	json_decref(state);
 	home_close(&home);
+	if (spec.beside)
+		removed += beside_remove(spec.home, spec.discard);
 	return r < 0 ? receipt_fail(&spec, &fail) : report(&spec, removed + dropped, is_users);
 }
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A delivery beside the home instead of in it. Where other users can write to the directory above
+ * the home, what has the home's name may be theirs, and then they could exchange what an engine
+ * puts into it. A single file under a name that nobody knew is safe there, if the directory is
+ * sticky; the home is then made from in here.
+ */
+#ifndef PAYLOADS_SANDBOX_TOOLS_INSTALL_BESIDE_H
+#define PAYLOADS_SANDBOX_TOOLS_INSTALL_BESIDE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "payloads/lib/fail.h"
+
+/* Makes the home ours, whatever was called so, and moves the delivery into it: 0, or -1 with 'fail'
+   and without the delivery. */
+int beside_move_in(const char *home, const char *delivery, struct fail *fail);
+/* Deletes these names beside the home, or all deliveries if 'names' is NULL; number removed. */
+int beside_remove(const char *home, const json_t *names);
+/* Is what has the home's name a directory of ours? */
+bool beside_is_home(const char *home);
+
+#endif

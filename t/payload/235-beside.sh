@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Goal: where others can write beside the home, the program that was delivered there makes the home its own, and leaves nothing there.
+. "$(dirname "$(realpath "$0")")/lib.sh"
+world w tmp proc var/tmp opt etc
+plain() { listing | sed 's/ [0-9]*\.[0-9]* / /'; }
+before=$(plain)
+H=$R/tmp/.sbinject
+beside() { # beside COMMAND FILTER: deliver, and run it with one question
+	NONCE=$(nonce) STAGED=$HEX.$NONCE
+	cp "$PROGRAM" "$R/tmp/$STAGED"; chmod 755 "$R/tmp/$STAGED"
+	hex=$HEX spec ".home=\"/tmp/.sbinject\"|.beside=true|$2" | env -i /usr/sbin/chroot "$R" "/tmp/$STAGED" "$1"
+}
+only_home() { is "$(cd "$R/tmp" && echo .[!.]* *)" '.sbinject sandbox-tools' "$1"; }
+
+out=$(beside install .); is "$(echo "$out" | jq -c '[.ok,.was]')" '[true,"absent"]' 'it makes the home'
+is "$(stat -c '%u %a' "$H")" '0 700' '… and closes it'; only_home '… and is not beside it any more'
+out=$(beside install .); is "$(echo "$out" | jq -c '[.ok,.was]')" '[true,"same"]' 'a home of ours is used'; only_home '… again nothing is beside it'
+out=$(beside status .); is "$(echo "$out" | jq -c .server.running)" true 'a status'; only_home '… leaves nothing'
+out=$(beside uninstall .); is "$(echo "$out" | jq -c .ok):$(plain)" "true:$before" 'uninstall leaves nothing'
+
+theirs() { chown -hR 65534 "$H"; }
+for how in 'mkdir -m 777 "$H"; touch "$H/x"' 'ln -s /etc "$H"' 'ln -s own "$H"' 'mkfifo "$H"' 'touch "$H"' 'mkdir -p "$H/current/x" "$H/lock" "$H/state.json"' 'ln -s /nowhere "$H"'; do
+	eval "$how"; theirs
+	out=$(beside uninstall .); is "$(echo "$out" | jq -c .ok)" true "uninstall, where somebody has: $how"
+	[ -e "$H" ] || [ -L "$H" ]; ok $? '… leaves that alone'
+	out=$(beside install .); is "$(echo "$out" | jq -c '[.ok,.was]'):$(stat -c '%u %a %F' "$H")" '[true,"absent"]:0 700 directory' "install, where somebody has: $how"
+	only_home '… nothing of it is left'; beside uninstall . >/dev/null
+done
+is "$(plain)" "$before" 'all is as before'
+
+# a run that broke off before it reported
+NONCE=$(nonce); gone=$HEX.$NONCE; cp "$PROGRAM" "$R/tmp/$gone"
+out=$(beside uninstall ".discard=[\"$gone\"]"); is "$(echo "$out" | jq -c .ok):$(plain)" "true:$before" 'a delivery that was never run is discarded'
+cp "$PROGRAM" "$R/tmp/$gone"; touch "$R/tmp/$(nonce)$(nonce).$(nonce)"; theirs=$(cd "$R/tmp" && ls | grep -v "$gone"); chown 65534 "$R/tmp/$theirs"
+beside uninstall . >/dev/null; is "$(ls "$R/tmp")" "$theirs" 'uninstall takes those that are ours'; rm "$R/tmp/$theirs"
+done_testing
