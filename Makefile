@@ -3,7 +3,7 @@
 #   make demo      install what is missing, build, inject into a container, make a call
 #   make check     all tests, on private engines of their own
 #   make           build; then: make install PREFIX=/usr DESTDIR=...
-#   make lint | fuzz | bench | bench-faults | cover | dist | clean
+#   make lint | fuzz | bench | bench-faults | payload-arches | cover | dist | clean
 #
 # STATIC=: link with the system's shared libraries; the default needs only libc at run time, and
 # starts in a tenth of the time. DEV=1: warnings are errors. SAN=1: ASan and UBSan, in a build directory of its own.
@@ -11,6 +11,7 @@
 
 RELEASE := 0.1.0
 ARCHES ?= amd64 arm64
+export ARCHES
 SAN ?=
 DEV ?=
 STATIC ?= $(if $(SAN),,1)
@@ -154,7 +155,7 @@ $(B)/fuzz/%: t/fuzz/fuzz_%.c $(B)/fuzz/libfuzz.a
 lint:
 	@t/lint.sh
 
-bench: all $(B)/bench/floor
+bench: all $(B)/bench/floor $(B)/bench/trips
 	@$(SETUP) all
 	@t/bench/bench.sh
 
@@ -162,7 +163,7 @@ bench: all $(B)/bench/floor
 bench-faults: payloads
 	@t/bench/faults.sh
 
-$(B)/bench/floor: t/bench/floor.c $(B)/libsbinject.a
+$(B)/bench/%: t/bench/%.c $(B)/libsbinject.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
 

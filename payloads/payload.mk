@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # The in-container programs, for inclusion in the top Makefile (or: make -f payloads/payload.mk).
 # Uses ARCHES, RELEASE, B and PB (build directories: tests, programs). Gives PAYLOADS (files to embed), the targets
-# payloads, payload-test (unit), payload-check (unit and black box) and payload-fuzz.
+# payloads, payload-test (unit), payload-check (unit and black box), payload-arches (build and try
+# all architectures that toolchain.sh knows) and payload-fuzz.
 
 ARCHES ?= amd64 arm64
 B ?= build
@@ -29,7 +30,7 @@ PAYLOAD_SRC := $(sort $(wildcard payloads/lib/*.c payloads/sandbox-tools/*.c \
 PAYLOADS := $(foreach a,$(ARCHES),$(PB)/payloads/$(a)/inspect-sandbox-tools)
 
 payloads: $(PAYLOADS)
-.PHONY: payloads payload-test payload-check payload-fuzz payload-fuzz-replay
+.PHONY: payloads payload-test payload-check payload-arches payload-fuzz payload-fuzz-replay
 
 # $(1) architecture
 define payload_rules
@@ -74,6 +75,12 @@ payload-test: $(PAYLOAD_TESTS)
 payload-check: payload-test $(PAYLOADS)
 	@r=0; for t in t/payload/[0-9]*.sh; do echo "# $$t"; B='$(PB)' ARCHES='$(ARCHES)' sh $$t || r=1; \
 	done; exit $$r
+
+payload-arches: export ARCHES = $(shell payloads/toolchain.sh --list)
+payload-arches:
+	@t/setup.sh build && t/setup.sh test
+	@$(MAKE) --no-print-directory ARCHES="$$ARCHES" payloads
+	@B='$(PB)' sh t/payload/020-arches.sh
 
 # What attacks it from within a container, for t/live; static, for the same reason.
 ADVERSARY_ARCH := $(firstword $(ARCHES))

@@ -4,12 +4,14 @@
 # and testing sbinject need on Debian 12 or newer.  Does nothing, silently, when
 # all is there.  Nothing it installs is left running: engines are started only
 # by t/engines/engine.sh.
+#   ARCHES="amd64 arm64"   compilers for the payloads of these
 set -eu -o pipefail
+here=$(cd "$(dirname "$0")" && pwd)
 
 # One package per word; "a|b" means either will do, the first known one is taken.
 build="build-essential pkg-config libcurl4-openssl-dev libjansson-dev
-  libarchive-dev libyaml-dev libssl-dev dpkg-dev gcc-aarch64-linux-gnu
-  autoconf automake libtool"
+  libarchive-dev libyaml-dev libssl-dev dpkg-dev autoconf automake libtool"
+compilers() { "$here/../payloads/toolchain.sh" --packages ${ARCHES:-amd64 arm64}; }
 demo="docker.io runc busybox-static"
 test="libcmocka-dev podman runc uidmap slirp4netns fuse-overlayfs rootlesskit
   catatonit iptables mmdebstrap debootstrap debian-archive-keyring
@@ -133,6 +135,7 @@ satisfy() {
 
 main() {
 	local late list
+	build="$build $(compilers)"
 	case ${1:-all} in
 	build) wanted=$build ;;
 	demo) wanted=$demo ;;

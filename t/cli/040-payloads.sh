@@ -29,6 +29,8 @@ elf_machine() {
     arm64) echo AArch64 ;;
     armv7) echo ARM ;;
     riscv64) echo RISC-V ;;
+    ppc64le) echo PowerPC64 ;;
+    s390x) echo IBM S/390 ;;
     *) echo "$1" ;;
   esac
 }

@@ -31,13 +31,13 @@ is "rules: says where they come from" "${out%%$'\n'*}" \
 is "rules: the built-in text follows" "$(sed 1d "$tmp/out" | sha256sum)" \
   "$(sha256sum <"$top/conf/builtin.yaml")"
 sb rules --check
-is "rules --check: the built-in rules are good" "$rc $out" "0 built-in: 2 rules, no error"
+is "rules --check: the built-in rules are good" "$rc $out" "0 built-in: 6 rules, no error"
 
 # What the text itself advises: write it to a file and go on from there.
 mkdir -p "$XDG_CONFIG_HOME/sbinject"
 mine=$XDG_CONFIG_HOME/sbinject/sbinject.yaml
 "$SBINJECT" rules >"$tmp/copy.yaml"
-good "the printed rules" "2 rules" "$(cat "$tmp/copy.yaml")"
+good "the printed rules" "6 rules" "$(cat "$tmp/copy.yaml")"
 
 for args in "--explain web x.yaml" "--check --explain web" "--explain web --check x.yaml" "x.yaml"; do
   # shellcheck disable=SC2086

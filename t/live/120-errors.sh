@@ -54,6 +54,10 @@ rules:
 Y
 fails 'no rule' 5 'no rule of .*os=linux' "$SBINJECT" -c "$tmp/no.yaml" "$name"
 
+sed 's/plan9/linux/; s/tools-amd64/tools-pdp11/' "$tmp/no.yaml" >"$tmp/none.yaml"
+fails 'not built in' 5 "payload 'tools-pdp11' is not built into this sbinject" \
+  "$SBINJECT" -c "$tmp/none.yaml" "$name"
+
 cat >"$tmp/tie.yaml" <<'Y'
 version: 1
 payloads:

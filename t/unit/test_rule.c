@@ -191,19 +191,29 @@ static const struct image images[] = {
 };
 
 struct arch {
-	const char *os, *arch, *payload; /* the payload, or NULL and the error */
+	const char *os, *arch, *variant, *payload; /* the payload, or NULL and the error */
 	const char *error;
 };
 
 static const struct arch arches[] = {
-	{"linux", "amd64", "tools-amd64", NULL},
-	{"linux", "arm64", "tools-arm64", NULL},
-	{"linux", "riscv64", NULL,
-		"no rule of 'built-in' matches os=linux arch=riscv64; see 'sbinject rules'"},
-	{"linux", "", NULL,
-		"no rule of 'built-in' matches os=linux arch=(unknown); see 'sbinject rules'"},
-	{"windows", "amd64", NULL,
-		"no rule of 'built-in' matches os=windows arch=amd64; see 'sbinject rules'"},
+	{"linux", "amd64", "", "tools-amd64", NULL},
+	{"linux", "amd64", "v3", "tools-amd64", NULL},
+	{"linux", "arm64", "v8", "tools-arm64", NULL},
+	{"linux", "arm", "v7", "tools-armv7", NULL},
+	{"linux", "arm", "v8", "tools-armv7", NULL},
+	{"linux", "riscv64", "", "tools-riscv64", NULL},
+	{"linux", "ppc64le", "", "tools-ppc64le", NULL},
+	{"linux", "s390x", "", "tools-s390x", NULL},
+	{"linux", "arm", "v6", NULL,
+		"no rule of 'built-in' matches os=linux arch=arm variant=v6; see 'sbinject rules'"},
+	{"linux", "arm", "", NULL,
+		"no rule of 'built-in' matches os=linux arch=arm variant=(unknown); see 'sbinject rules'"},
+	{"linux", "ppc64", "", NULL,
+		"no rule of 'built-in' matches os=linux arch=ppc64 variant=(unknown); see 'sbinject rules'"},
+	{"linux", "", "", NULL,
+		"no rule of 'built-in' matches os=linux arch=(unknown) variant=(unknown); see 'sbinject rules'"},
+	{"windows", "amd64", "", NULL,
+		"no rule of 'built-in' matches os=windows arch=amd64 variant=(unknown); see 'sbinject rules'"},
 };
 
 static void check_builtin(
@@ -215,6 +225,7 @@ static void check_builtin(
 
 	sb_fact_put(&facts, SB_FACT_OS, arch->os);
 	sb_fact_put(&facts, SB_FACT_ARCH, arch->arch);
+	sb_fact_put(&facts, SB_FACT_VARIANT, arch->variant);
 	sb_fact_put(&facts, SB_FACT_IMAGE, image->name);
 	sb_fact_put(&facts, SB_FACT_DISTRO, image->distro);
 	sb_fact_put(&facts, SB_FACT_VERSION, image->version);
@@ -258,7 +269,8 @@ static void test_conf_facts__builtin_rules_need_no_file(void **state)
 
 	(void)state;
 	assert_int_equal(conf_parse(text, strlen(text), "built-in", NULL, &conf, &err), 0);
-	assert_int_equal(conf_facts(conf), 1u << SB_FACT_OS | 1u << SB_FACT_ARCH);
+	assert_int_equal(
+		conf_facts(conf), 1u << SB_FACT_OS | 1u << SB_FACT_ARCH | 1u << SB_FACT_VARIANT);
 	assert_false(rule_next_tie(conf, &i, &j, &certain));
 	assert_string_equal(conf->path, "/var/tmp/.da7be258e003d428/inspect-sandbox-tools");
 	assert_null(conf->links);
