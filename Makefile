@@ -156,7 +156,7 @@ lint:
 	@t/lint.sh
 
 bench: all $(B)/bench/floor $(B)/bench/trips
-	@$(SETUP) all
+	@$(SETUP) bench
 	@t/bench/bench.sh
 
 # What the in-container program costs under load and abuse.

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# setup.sh [build|demo|test|all]: install with apt what building, demonstrating
-# and testing sbinject need on Debian 12 or newer.  Does nothing, silently, when
-# all is there.  Nothing it installs is left running: engines are started only
-# by t/engines/engine.sh.
+# setup.sh [build|demo|test|bench|all]: install with apt what building,
+# demonstrating, testing and measuring sbinject need on Debian 12 or newer; "all"
+# leaves out what only measuring needs.  Does nothing, silently, when all is
+# there.  Nothing it installs is left running: engines are started only by
+# t/engines/engine.sh.
 #   ARCHES="amd64 arm64"   compilers for the payloads of these
 set -eu -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -18,6 +19,7 @@ test="libcmocka-dev podman runc uidmap slirp4netns fuse-overlayfs rootlesskit
   qemu-user-static|qemu-user busybox-static musl-tools zsh fish jq curl ca-certificates python3
   valgrind clang clang-format clang-tidy cppcheck shellcheck git openssl man-db
   mandoc util-linux procps xz-utils"
+bench="python3-pip"
 
 policy=/usr/sbin/policy-rc.d
 as_root=()
@@ -26,7 +28,7 @@ say() { printf 'setup: %s\n' "$*"; }
 die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 
 usage() {
-	printf 'usage: %s [build|demo|test|all]\n' "$0"
+	printf 'usage: %s [build|demo|test|bench|all]\n' "$0"
 }
 
 # Packages that cannot be named before others are installed: the sanitizer
@@ -141,6 +143,7 @@ main() {
 	demo) wanted=$demo ;;
 	test) wanted="$test $demo" ;;
 	all) wanted="$build $demo $test" ;;
+	bench) wanted="$build $demo $test $bench" ;;
 	-h | --help) usage; exit 0 ;;
 	*) usage >&2; exit 2 ;;
 	esac

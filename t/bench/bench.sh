@@ -1,22 +1,37 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # bench.sh: what an injection costs, against the engine's own floor and against what a user would
-# do by hand, side by side in one run. Each figure is the median of RUNS runs with the quartiles;
-# what is compared is interleaved, so that a busy machine is busy for all.
-#   ENGINES="docker20 podman43"   RUNS=21
+# do by hand; what a call costs, against an exec of cat; what the in-container program costs,
+# against the reference, the program of the same name that inspect_ai brings. Side by side in one
+# run: each figure is the median with the quartiles, and what is compared is interleaved, so that a
+# busy machine is busy for all.
+#   ENGINES="docker20 podman43"   RUNS=21 (injections, processes)   TRIPS=1000 (round trips)
+#   CALLS=100000 (before memory is looked at again; the reference gets a tenth)
+#   WHEEL=FILE   inspect_ai's wheel; else pip downloads it into the cache, once
 set -eu -o pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$top"
-ENGINES=${ENGINES:-docker20 podman43 podman43-rootless docker28 podman58}
+ENGINES=${ENGINES-docker20 podman43 podman43-rootless docker28 podman58}
 RUNS=${RUNS:-21}
+TRIPS=${TRIPS:-1000}
+CALLS=${CALLS:-100000}
 SBINJECT=${SBINJECT:-$top/build/sbinject}
 floor=$top/build/bench/floor
+trips=$top/build/bench/trips
+arch=$(dpkg --print-architecture)
+program=$top/build/payloads/$arch/inspect-sandbox-tools
+version=0.3.285 # of inspect_ai, whose version 35 of the reference it is
+bundle=inspect_ai/binaries/inspect-sandbox-tools-$arch-v35
+reference='' why='' # the reference's program, or why there is none
+# shellcheck source=t/engines/paths.sh
+. t/engines/paths.sh
 tmp=$(mktemp -d)
 started=()
 
 finish() {
   [ -z "${id:-}" ] || curl -s -o /dev/null --unix-socket "$socket" -X DELETE "http://d/containers/$id?force=1" || :
   for engine in "${started[@]}"; do t/engines/engine.sh stop "$engine" >/dev/null || :; done
+  stop_services 2>/dev/null || :
   rm -rf "$tmp"
 }
 trap finish EXIT
@@ -32,13 +47,16 @@ timed() {
   echo $(((to - from) / 1000)) | sed 's/...$/.&/' >>"$tmp/$name"
 }
 
-# figure NAME: "median (quartile-quartile)"
+# trip CHANNEL…: many measurements, into $tmp/NAME and, of processor time, $tmp/NAME.cpu; see trips.c.
+trip() { "$trips" "$@" | awk -v d="$tmp/" '{ print $2 >>(d $1) } NF > 2 { print $3 >>(d $1 ".cpu") }'; }
+
+# figure NAME [DIGITS]: "median (quartile-quartile)"
 figure() {
-  sort -n "$tmp/$1" | awk '{ v[NR] = $1 } END {
-    printf "%7.1f (%.1f-%.1f)", v[int((NR + 1) / 2)], v[int((NR + 3) / 4)], v[int((3 * NR + 1) / 4)] }'
+  sort -g "$tmp/$1" | awk -v f="%.${2:-1}f" '{ v[NR] = $1 } END {
+    printf "%7s (" f "-" f ")", sprintf(f, v[int((NR + 1) / 2)]), v[int((NR + 3) / 4)], v[int((3 * NR + 1) / 4)] }'
 }
-median() { sort -n "$tmp/$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
-ratio() { awk -v a="$(median "$1")" -v b="$(median "$2")" 'BEGIN { printf "%5.2f", a / b }'; }
+median() { sort -g "$tmp/$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+ratio() { awk -v a="$(median "$1")" -v b="$(median "$2")" 'BEGIN { printf "%.*f", a / b < 0.1 ? 4 : 2, a / b }'; }
 
 by_hand() { # what a user types: copy, then run
   docker -H "unix://$socket" cp "$tmp/payload" "$id:/by-hand"
@@ -46,6 +64,25 @@ by_hand() { # what a user types: copy, then run
 }
 undo_by_hand() {
   docker -H "unix://$socket" exec -u 0:0 "$id" /by-hand stop-server >/dev/null
+}
+
+# upload FILE NAME: into the container's root directory
+upload() {
+  curl -sf -o /dev/null --unix-socket "$socket" -X PUT "http://d/containers/$id/archive?path=/" \
+    -T <(tar -C "$(dirname "$1")" --transform "s/.*/$2/" -cf - "$(basename "$1")")
+}
+
+bench_trips() {
+  local contract=/var/tmp/.da7be258e003d428/inspect-sandbox-tools
+  upload /bin/busybox cat
+  "$SBINJECT" -q "$id"
+  trip "$TRIPS" "$id" cat version exec /cat -- inside version exec $contract pipe -- \
+    pipe version here "$SBINJECT" pipe "$id" -- \
+    served remote_version here "$SBINJECT" pipe "$id"
+  printf '%-18s pipe  %s   exec of cat %s  x%s   through the service %s\n' '' "$(figure pipe 3)" \
+    "$(figure cat 3)" "$(ratio pipe cat)" "$(figure served 3)"
+  printf '%-18s       of it, sbinject x%s of the same exec by itself %s\n' '' \
+    "$(ratio pipe inside)" "$(figure inside 3)"
 }
 
 bench_engine() {
@@ -60,11 +97,10 @@ bench_engine() {
     -d '{"Image":"sbinject-test/scratch:1","HostConfig":{"NetworkMode":"none"}}' \
     "http://d/containers/create" | jq -r .Id)
   curl -sf -o /dev/null --unix-socket "$socket" -X POST "http://d/containers/$id/start"
-  "$SBINJECT" payloads --extract tools-amd64 -o "$tmp/payload"
-  curl -sf -o /dev/null --unix-socket "$socket" -X PUT -T <(tar -C "$tmp" --transform 's/payload/noop/' -cf - payload) \
-    "http://d/containers/$id/archive?path=/"
+  "$SBINJECT" payloads --extract "tools-$arch" -o "$tmp/payload"
+  upload "$tmp/payload" noop
   noop=/noop
-  rm -f "$tmp"/{floor1,floor0,first,again,hand,start}
+  rm -f "$tmp"/{floor1,floor0,first,again,hand,start,cat,inside,pipe,served}
   for ((i = 0; i < RUNS; i++)); do
     "$floor" "$id" 1 "$noop" "$(stat -c %s "$tmp/payload")" 1 >>"$tmp/floor1"
     timed first "$SBINJECT" "$id"
@@ -79,15 +115,111 @@ bench_engine() {
     "$(figure floor1)" "$(ratio first floor1)" "$(figure hand)" "$(ratio first hand)"
   printf '%-18s again %s   floor %s  x%s   of it, start of the program %s\n' '' "$(figure again)" \
     "$(figure floor0)" "$(ratio again floor0)" "$(figure start)"
+  bench_trips
   curl -s -o /dev/null --unix-socket "$socket" -X DELETE "http://d/containers/$id?force=1"
   id=
   t/engines/engine.sh stop "$engine" >/dev/null
 }
 
-printf 'milliseconds: median of %d (quartiles); x: ratio of the medians\n' "$RUNS"
+# ---- the in-container program, and the reference ----
+
+# Sets reference, or why.
+find_reference() {
+  local kept=$SBINJECT_CACHE/reference wheel=${WHEEL:-}
+  if [ -z "$wheel" ]; then
+    wheel=$kept/inspect_ai-$version-py3-none-any.whl
+    [ -f "$wheel" ] || python3 -m pip -q --disable-pip-version-check --retries 1 download --no-deps \
+      -d "$kept" "inspect_ai==$version" >/dev/null 2>"$tmp/err" ||
+      { why="pip: $(tail -n 1 "$tmp/err")"; return; }
+  fi
+  python3 -c 'import sys, zipfile
+sys.stdout.buffer.write(zipfile.ZipFile(sys.argv[1]).read(sys.argv[2]))' "$wheel" "$bundle" \
+    >"$tmp/bundle" 2>"$tmp/err" || { why="$wheel: $(tail -n 1 "$tmp/err")"; return; }
+  mkdir "$tmp/unpacked"
+  tar -xf "$tmp/bundle" -C "$tmp/unpacked"
+  reference=$tmp/unpacked/inspect-sandbox-tools
+}
+
+# of WHOSE COMMAND…: with the directory of that one's service
+of() { INSPECT_SANDBOX_TOOLS_DIR=$tmp/service-$1 "${@:2}"; }
+service_pid() { # service_pid WHOSE PROGRAM: starts it if need be
+  of "$1" "$2" exec '{"jsonrpc":"2.0","method":"remote_version","id":1}' | sed -n 's/.*(\([0-9]*\)).*/\1/p'
+}
+stop_services() {
+  [ ! -d "$tmp/service-ours" ] || of ours "$program" stop-server
+  [ ! -d "$tmp/service-reference" ] || of reference "$reference" stop-server
+}
+
+# memory PID: private and resident kB
+memory() {
+  awk '/^Private_/ { p += $2 } /^Rss:/ { r = $2 } END { printf "%d kB private, %d resident", p, r }' \
+    "/proc/$1/smaps_rollup"
+}
+
+ask_by_http() { # ask_by_http N: the reference, many times over one connection
+  curl -sf -o /dev/null --unix-socket "$tmp/service-reference/sandbox-tools.sock" \
+    -d '{"jsonrpc":"2.0","method":"remote_version","id":1}' "http://d/?[1-$1]"
+}
+
+show() { printf '%-28s %s\n' "$@"; }
+against() { [ -z "$reference" ] || printf '   reference %s  x%s' "$(figure "reference_$1" "${2:-1}")" "$(ratio "$1" "reference_$1")"; }
+
+bench_calls() {
+  local i
+  for ((i = 0; i < RUNS; i++)); do
+    of ours trip 1 - version version call "$program" exec -- \
+      remote remote_version call "$program" exec
+    [ -z "$reference" ] ||
+      of reference trip 1 - reference_version version call "$reference" exec -- \
+        reference_remote remote_version call "$reference" exec
+  done
+  show 'exec version' "$(figure version 2)$(against version)"
+  show '  processor time' "$(figure version.cpu 2)$(against version.cpu)"
+  show 'exec of a remote method' "$(figure remote 2)$(against remote)"
+  show '  processor time' "$(figure remote.cpu 2)$(against remote.cpu)"
+  of ours trip "$TRIPS" - local version here "$program" pipe -- local_served remote_version here "$program" pipe
+  show 'pipe version, no engine' "$(figure local 3)"
+  show 'pipe of a remote method' "$(figure local_served 3)"
+}
+
+bench_memory() {
+  local pid
+  pid=$(service_pid ours "$program")
+  show 'service, idle' "$(memory "$pid")"
+  of ours trip "$CALLS" - many remote_version here "$program" pipe
+  show "  after $CALLS calls" "$(memory "$pid")"
+  [ -n "$reference" ] || return 0
+  pid=$(service_pid reference "$reference")
+  show 'reference, idle' "$(memory "$pid")"
+  ask_by_http $((CALLS / 10))
+  show "  after $((CALLS / 10)) calls" "$(memory "$pid")"
+}
+
+bench_sizes() {
+  local f
+  show sbinject "$(stat -c %s "$SBINJECT") bytes"
+  for f in build/payloads/*/inspect-sandbox-tools; do
+    show "  payload $(basename "$(dirname "$f")")" "$(stat -c %s "$f")"
+  done
+  [ -z "$reference" ] || show "  reference $arch" "$(stat -c %s "$tmp/bundle") compressed, $(du -sb "$tmp/unpacked" | cut -f 1) unpacked, $(find "$tmp/unpacked" -type f | wc -l) files"
+}
+
+bench_inside() {
+  find_reference
+  [ -n "$reference" ] || echo "reference not measured: $why"
+  mkdir -p "$tmp/service-ours"
+  [ -z "$reference" ] || mkdir "$tmp/service-reference"
+  service_pid ours "$program" >/dev/null
+  [ -z "$reference" ] || service_pid reference "$reference" >/dev/null
+  bench_calls
+  stop_services
+  bench_memory
+  stop_services
+  rm -rf "$tmp"/service-*
+}
+
+printf 'milliseconds: median of %d injections and processes, %d round trips (quartiles); x: ratio of the medians\n' \
+  "$RUNS" "$TRIPS"
+bench_inside
 for engine in $ENGINES; do bench_engine "$engine"; done
-printf 'sizes: sbinject %d bytes' "$(stat -c %s "$SBINJECT")"
-for f in build/payloads/*/inspect-sandbox-tools; do
-  printf ', payload %s %d' "$(basename "$(dirname "$f")")" "$(stat -c %s "$f")"
-done
-printf '\n'
+bench_sizes
