@@ -69,12 +69,23 @@ $(PAYLOAD_TEST_DIR)/test_payload_%: t/unit/test_payload_%.c $(PAYLOAD_TEST_DIR)/
 
 -include $(PAYLOAD_TEST_OBJ:.o=.d)
 
+# The whole program under sanitizers, for the black-box tests: they put what it needs of the system
+# into /mnt of the worlds it runs in.
+PAYLOAD_SAN_PROGRAM := $(B)/payloads/san/inspect-sandbox-tools
+
+$(PAYLOAD_SAN_PROGRAM): $(PAYLOAD_TEST_DIR)/payloads/sandbox-tools/main.o $(PAYLOAD_TEST_DIR)/t/payload/san.o \
+		$(PAYLOAD_TEST_DIR)/libpayload.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PAYLOAD_SAN) -Wl,--compress-debug-sections=zlib -static-libasan -static-libubsan -static-libgcc \
+		-Wl,--dynamic-linker=/mnt/ld.so,-rpath=/mnt,--disable-new-dtags -o $@ $^ -l:libjansson.a
+
+-include $(PAYLOAD_TEST_DIR)/payloads/sandbox-tools/main.d
+
 payload-test: $(PAYLOAD_TESTS)
 	@for t in $(PAYLOAD_TESTS); do CMOCKA_MESSAGE_OUTPUT=TAP $$t || exit 1; done
 
-payload-check: payload-test $(PAYLOADS)
-	@r=0; for t in t/payload/[0-9]*.sh; do echo "# $$t"; B='$(PB)' ARCHES='$(ARCHES)' sh $$t || r=1; \
-	done; exit $$r
+payload-check: payload-test $(PAYLOADS) $(PAYLOAD_SAN_PROGRAM)
+	@B='$(PB)' ARCHES='$(ARCHES)' SAN_PROGRAM='$(PAYLOAD_SAN_PROGRAM)' t/payload/run.sh
 
 payload-arches: export ARCHES = $(shell payloads/toolchain.sh --list)
 payload-arches:

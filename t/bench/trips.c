@@ -167,7 +167,7 @@ static int open_channel(struct bench *bench, size_t i, struct sb_err *err)
 		return start_here(channel, err);
 	if (eng_open(&bench->endpoint, 0, &bench->clients[i], err) < 0)
 		return -1;
-	return eng_exec_start(bench->clients[i], bench->container.id,
+	return eng_exec_start(bench->clients[i], bench->container.id, ENG_AS_ROOT,
 		(const char *const *)channel->argv, &channel->exec, err);
 }
 

@@ -45,7 +45,7 @@ new=$(call remote_version)
 pid=$(server_pid); kill -STOP "$pid"; 
 start=$(date +%s)
 like "$(call remote_version)" '*Server: /t*' 'a hanging server is replaced'
-[ $(($(date +%s) - start)) -lt 17 ]; ok $? '… in time'
+within $(($(date +%s) - start)) 17; ok $? '… in time'
 kill -0 "$pid" 2>/dev/null; is $? 1 '… and gone'
 pid=$(server_pid)
 rm "$D/sandbox-tools.sock"

@@ -23,13 +23,15 @@ collect() {
 	at=0
 	while :; do
 		[ "$(wc -c <"$W/piece")" -le "$2" ] || { echo "longer than $2"; return 1; }
-		h=$(jq -r .$K.handle "$W/piece")
-		[ "$(jq -c "[.jsonrpc,(.$K|.version,.offset,(.next_offset>.offset),(.done==(.next_offset==.total_size)))]" "$W/piece")" = "[\"2.0\",1,$at,true,true]" ] ||
-			{ cat "$W/piece"; return 1; }
-		jq -r .$K.chunk "$W/piece" | base64 -d >>"$W/whole" || return 1
-		at=$(jq .$K.next_offset "$W/piece")
+		jq -r ".jsonrpc,(.$K|.version,.offset,(.next_offset>.offset),(.done==(.next_offset==.total_size)),.handle,.next_offset,.done,.chunk)" "$W/piece" |
+			tr '\n' ' ' >"$W/fields"
+		# shellcheck disable=SC2046
+		set -- "$1" "$2" $(cat "$W/fields")
+		[ "$3 $4 $5 $6 $7" = "2.0 1 $at true true" ] || { cat "$W/piece"; return 1; }
+		printf %s "${11}" | base64 -d >>"$W/whole" || return 1
+		h=$8 at=$9
 		[ "$(wc -c <"$W/whole")" = "$at" ] || { echo "not $at bytes"; return 1; }
-		[ "$(jq .$K.done "$W/piece")" = false ] || break
+		[ "${10}" = false ] || break
 		next "$h" "$at" | run "$1" "$2" >"$W/piece" || return 1
 	done
 	cat "$W/whole"

@@ -67,7 +67,7 @@ is "$(uninstall | jq -c .ok):$(listing)" "true:$before" 'uninstall takes that aw
 ln -s tmp "$R/v"; mkdir -m 1777 "$R/tmp"; mkdir "$R/var"; ln -s ../tmp "$R/var/tmp"; before=$(listing)
 put; out=$(run_staged); is "$(echo "$out" | jq -c '[.ok,.started]')" '[true,true]' '/var/tmp may be a link'
 is "$(uninstall | jq -c .ok):$(listing)" "true:$before" '… and is left as it was'
-mount -t tmpfs -o size=1m,mode=1777 none "$R/tmp"
+mount -t tmpfs -o size=16m,mode=1777 none "$R/tmp"
 put; out=$(run_staged); is "$(echo "$out" | jq -c '[.ok,.started]')" '[true,true]' 'the path may be on another file system'
 is "$(stat -c %h "$R$CONTRACT"):$(find "$R/tmp/" | grep -c new)" '1:0' '… then it is a copy'
 is "$(uninstall | jq -c .ok):$(find "$R/tmp/" -mindepth 1)" 'true:' '… and removed'

@@ -75,7 +75,7 @@ rm "$R/etc/precious"
 
 # sixteen at once
 put; first=$STAGED
-for i in $(seq 16); do put; spec >"$W/spec.$i"; cp "$R/.sbinject/$STAGED" "$W/bin"; (env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" install <"$W/spec.$i" >"$W/out.$i") & done
+for i in $(seq 16); do put; spec '.timeout_ms=60000' >"$W/spec.$i"; (env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" install <"$W/spec.$i" >"$W/out.$i") & done
 wait_for eval '[ "$(cat "$W"/out.* | wc -l)" = 16 ]'
 is "$(cat "$W"/out.* | jq -c '[.ok,.sha256]' | sort | uniq -c | awk '{print $1, $2}')" "16 [true,\"$HEX\"]" '16 installs at once: 16 times ok'
 is "$(cat "$W"/out.* | jq -c .started | grep -c true):$(cat "$W"/out.* | jq .pid | sort -u | wc -l):$(servers)" '1:1:1' '… one service, started once'

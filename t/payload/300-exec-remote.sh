@@ -12,15 +12,17 @@ poll() { reply poll "{\"pid\":$1,\"ack_seq\":${2:-0}}"; }
 # the whole of it: state, code, texts, with everything acknowledged on the way
 finish() { # finish PID: polls until the end; sets out, err, code, polls
 	ack=0 polls=0 state=running code=
-	: >"$W/out"
-	: >"$W/err"
+	: >"$W/replies"
 	while [ "$state" = running ]; do
 		poll "$1" $ack >"$W/reply"
 		polls=$((polls + 1))
-		jq -j '.result.stdout // empty' "$W/reply" >>"$W/out"
-		jq -j '.result.stderr // empty' "$W/reply" >>"$W/err"
-		eval "$(jq -r '"state=\(.result.state) code=\(.result.exit_code) ack=\(.result.seq)"' "$W/reply")"
+		ack=$(grep -o '"seq": [0-9]*' "$W/reply") ack=${ack##* }
+		cat "$W/reply" >>"$W/replies"
+		grep -q '"state": "running"' "$W/reply" || state=ended
 	done
+	jq -j '.result.stdout' "$W/replies" >"$W/out"
+	jq -j '.result.stderr' "$W/replies" >"$W/err"
+	code=$(jq -r .result.exit_code "$W/reply")
 	out=$(cat "$W/out") err=$(cat "$W/err")
 }
 job() { finish "$(start "$@")"; } # job COMMAND [JQ]
@@ -54,11 +56,11 @@ finish "$c"; x=$out; finish "$a"; x=$x$out; finish "$b"; is "$x$out" cab '… an
 # ---- long polls ----
 pid=$(start 'sleep 2; echo late'); t=$(ms)
 is "$(poll "$pid" | jq -c '.result|[.state,.exit_code,.stdout]')" '["running",null,""]' 'a quiet job is running'
-t=$(($(ms) - t)); [ $t -ge 900 ] && [ $t -lt 2000 ]; ok $? "… told after a second ($t ms)"
+t=$(($(ms) - t)); [ $t -ge 900 ] && within $t 2000; ok $? "… told after a second ($t ms)"
 t=$(ms); finish "$pid"; t=$(($(ms) - t)); is "$out:$code" 'late:0' 'its end is told'
-[ $t -lt 1800 ]; ok $? "… when it comes ($t ms)"
+within $t 1800; ok $? "… when it comes ($t ms)"
 pid=$(start 'for i in 1 2 3; do echo $i; sleep 0.3; done'); t=$(ms); poll "$pid" >"$W/r"; t=$(($(ms) - t))
-is "$(jq -r .result.stdout "$W/r")" 1 'output ends the waiting'; [ $t -lt 250 ]; ok $? "… at once ($t ms)"
+is "$(jq -r .result.stdout "$W/r")" 1 'output ends the waiting'; within $t 250; ok $? "… at once ($t ms)"
 finish "$pid" 1; is "$out" '1
 2
 3' '… and unacknowledged text comes again'
@@ -136,8 +138,8 @@ finish "$pid"; is "$out" '1first
 third' 'input, then writes, in order'
 bad=0; for i in $(seq 100); do p=$(start true '{input:"hello"}'); [ "$p" -gt 0 ] 2>/dev/null || bad=$((bad + 1)); poll "$p" | grep -q '"completed"' || bad=$((bad + 1)); done
 is $bad 0 'input to true, 100 times (defect 7)'
-jq -nc '{jsonrpc:"2.0",id:1,method:"exec_remote_start",params:{command:"sleep 3",input:("x"*1000000)}}' >"$W/big"
-t=$(ms); pid=$("$T" exec <"$W/big" | jq .result.pid); t=$(($(ms) - t)); [ "$pid" -gt 0 ] && [ $t -lt 1000 ]; ok $? "1 MB of input to one who does not read: the start returns ($t ms)"
+jq -nc '{jsonrpc:"2.0",id:1,method:"exec_remote_start",params:{command:"sleep 30",input:("x"*1000000)}}' >"$W/big"
+t=$(ms); pid=$("$T" exec <"$W/big" | jq .result.pid); t=$(($(ms) - t)); [ "$pid" -gt 0 ] && within $t 1000; ok $? "1 MB of input to one who does not read: the start returns ($t ms)"
 reply kill "{\"pid\":$pid,\"ack_seq\":0}" | jq -e .result >/dev/null; ok $? '… and it can be killed'
 jq -nc '{jsonrpc:"2.0",id:1,method:"exec_remote_start",params:{command:"sleep 0.3; wc -c",input:("x"*20000000)}}' >"$W/big"
 finish "$("$T" exec <"$W/big" | jq .result.pid)"; is "$out" 20000000 '20 MB of input, slowly read (defect 6)'
@@ -165,14 +167,14 @@ is "$(reply write_stdin "{\"pid\":$pid,\"ack_seq\":0,\"data\":\"\"}" | jq .error
 reply kill "{\"pid\":$pid,\"ack_seq\":1}" >"$W/r"; is "$(jq '.result.stdout|length' "$W/r")" 1951424 'a kill brings the rest'
 pid=$(start 'exec head -c 104857600 /dev/zero'); before=$(rss); i=0
 until [ "$(awk '{print $3}' "/proc/$pid/stat" 2>/dev/null || echo Z)" = Z ] || gone "$pid" || [ $i -gt 400 ]; do i=$((i + 1)); sleep 0.05; done
-[ $(($(rss) - before)) -lt 130000 ]; ok $? "100 MB waiting take no more memory ($before → $(rss) KB)"
+! plain || [ $(($(rss) - before)) -lt 130000 ]; ok $? "100 MB waiting take no more memory ($before → $(rss) KB)"
 reply kill "{\"pid\":$pid,\"ack_seq\":0}" >"$W/r"
 is "$(jq -r '.result.stdout|split("\n")[1]' "$W/r")" '[inspect_sandbox_tools: exec_remote output exceeded 4 MiB; showing the tail; 100663296 bytes omitted]' 'a killed job'"'"'s reply is bounded, and says so (defect 9)'
-[ "$(rss)" -lt 60000 ]; ok $? "… and the memory is free again ($(rss) KB)"
+! plain || [ "$(rss)" -lt 60000 ]; ok $? "… and the memory is free again ($(rss) KB)"
 pid=$(start 'head -c 105500000 /dev/zero; echo end >&2'); sleep 2
 kill -0 "$pid"; ok $? 'a full buffer makes the job wait'
 cpu() { awk '{print $14 + $15}' "/proc/$(server)/stat"; }
-c=$(cpu); sleep 1; [ $(($(cpu) - c)) -lt 20 ]; ok $? '… without work for the server'
+c=$(cpu); sleep 1; [ $(($(cpu) - c)) -lt 50 ]; ok $? '… without work for the server'
 reply poll "{\"pid\":$pid}" | jq -r .result.stderr >"$W/r"; sleep 0.5; reply poll "{\"pid\":$pid}" | jq -r .result.stderr >>"$W/r"
 grep -q end "$W/r"; ok $? '… until somebody reads'
 reply kill "{\"pid\":$pid}" >/dev/null
@@ -180,27 +182,27 @@ reply kill "{\"pid\":$pid}" >/dev/null
 # ---- kill ----
 pid=$(start 'echo before; sleep 100'); sleep 0.2; t=$(ms)
 is "$(reply kill "{\"pid\":$pid,\"ack_seq\":0}" | jq -c .result)" '{"seq":1,"stdout":"before\n","stderr":""}' 'kill brings the output'
-t=$(($(ms) - t)); [ $t -lt 500 ]; ok $? "… at once ($t ms)"
+t=$(($(ms) - t)); within $t 500; ok $? "… at once ($t ms)"
 is "$(reply kill "{\"pid\":$pid,\"ack_seq\":0}" | message)" "-32099 No job found with pid $pid" 'a second kill is an error'
 pid=$(start 'echo out; exit 3'); sleep 0.2
 is "$(reply kill "{\"pid\":$pid,\"ack_seq\":0}" | jq -r .result.stdout)" out 'kill of a job that has ended'
 pid=$(start 'sleep 201 & sleep 202 | cat & echo $!; wait'); sleep 0.2; reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; sleep 0.1
 is "$(pgrep -fc 'sleep 20[12]')" 0 'children and pipelines die with the job'
 pid=$(start 'setsid sleep 203 & setsid sh -c "sleep 204; :" & timeout 100 sleep 205 & wait'); sleep 0.3; t=$(ms); reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(ms) - t)); sleep 0.2
-is "$(pgrep -fc 'sleep 20[345]')" 0 'so do children in other sessions and groups'; [ $t -lt 900 ]; ok $? "… without waiting for their pipes (defect 31; $t ms)"
+is "$(pgrep -fc 'sleep 20[345]')" 0 'so do children in other sessions and groups'; within $t 900; ok $? "… without waiting for their pipes (defect 31; $t ms)"
 pid=$(start 'trap "" TERM; sleep 206 & echo $$; while :; do wait; sleep 0.1; done'); sleep 0.3; t=$(ms)
-reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(ms) - t)); [ $t -ge 4900 ] && [ $t -lt 6500 ]; ok $? "who ignores TERM is killed after 5 s ($t ms)"
+reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(ms) - t)); [ $t -ge 4900 ] && within $t 6500; ok $? "who ignores TERM is killed after 5 s ($t ms)"
 gone "$pid" && [ "$(pgrep -fc 'sleep 206')" = 0 ]; ok $? '… with its children'
 pid=$(start '(trap "" TERM; exec sleep 207) & sleep 208'); sleep 0.3; t=$(ms); reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(ms) - t))
-[ $t -lt 2000 ]; ok $? "a child that ignores TERM delays the reply no more than 1 s ($t ms)"
+within $t 2000; ok $? "a child that ignores TERM delays the reply no more than 1 s ($t ms)"
 wait_for eval '[ "$(pgrep -fc "sleep 20[78]")" = 0 ]'; ok $? '… and is killed nevertheless'
-pid=$(start 'sleep 100'); kill -STOP "$pid"; t=$(ms); reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(ms) - t)); [ $t -lt 1000 ]; ok $? "a stopped job need not be killed hard ($t ms)"
+pid=$(start 'sleep 100'); kill -STOP "$pid"; t=$(ms); reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(ms) - t)); within $t 1000; ok $? "a stopped job need not be killed hard ($t ms)"
 pid=$(start 'echo x; sleep 100'); poll "$pid" >/dev/null; (poll "$pid" 1 >"$W/p") & bg=$!; sleep 0.3; reply kill "{\"pid\":$pid,\"ack_seq\":1}" >"$W/k"; wait $bg
 is "$(jq -r .result.state "$W/p"):$(jq .result.seq "$W/k")" 'killed:2' 'a poll under way learns of the kill'
 
 # ---- what stays behind ----
 t=$(ms); job 'sleep 301 & echo started'; t=$(($(ms) - t))
-is "$out:$code" 'started:0' 'a background process holds the pipes'; [ $t -lt 1800 ]; ok $? "… the end is told after 1 s ($t ms)"
+is "$out:$code" 'started:0' 'a background process holds the pipes'; within $t 1800; ok $? "… the end is told after 1 s ($t ms)"
 is "$(pgrep -fc 'sleep 301')" 1 '… and it lives on'
 job '(sleep 1.3; echo more; echo more; sleep 1; echo alive >'"$W/alive"') & echo started'
 wait_for test -s "$W/alive"; ok $? 'a background process may go on writing'
@@ -218,7 +220,7 @@ for n in 1 2 3; do
 	[ $n = 1 ] && b=$(rss)
 done
 is "$(fds)" "$f" '… leave no descriptor'
-[ $(($(rss) - b)) -lt 500 ]; ok $? "… and no memory ($a, $b → $(rss) KB)"
+! plain || [ $(($(rss) - b)) -lt 500 ]; ok $? "… and no memory ($a, $b → $(rss) KB)"
 seq 3000 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_start","params":{"command":"true"}}/' | "$T" pipe | jq .result.pid >"$W/pids"
 sleep 1; n=$(sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_close_stdin","params":{"pid":&,"ack_seq":0}}/' "$W/pids" | "$T" pipe | grep -c 'stdin is not')
 [ "$n" -le 1200 ] && [ "$n" -ge 1000 ]; ok $? "of jobs nobody asks for the last thousand are kept ($n)"

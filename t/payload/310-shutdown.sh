@@ -28,7 +28,7 @@ scatter 1
 pid=$(start 'sleep 50'); (rpc exec_remote_poll "{\"pid\":$pid,\"ack_seq\":0}" >"$W/p"; ms >"$W/p.ms") & bg=$!
 sleep 0.3; t=$(ms); "$T" stop-server; is $? 0 'stop-server'; d=$(($(ms) - t))
 is "$(left '100[0-7]1')" 0 'nothing is left'
-[ $d -lt 1500 ]; ok $? "… soon ($d ms)"
+within $d 1500; ok $? "… soon ($d ms)"
 is "$(status a)" '{"errors":[]}' 'a clean status'
 wait $bg; is "$(jq -r .result.state "$W/p")" running 'a poll under way is answered'
 
@@ -68,14 +68,14 @@ wait $b $c $d
 [ "$(cat "$W/b.before")" -ge 10 ]; ok $? 'the same without /proc'
 is "$(cat "$W/b.exit"):$(status b)" '0:{"errors":[]}' '… stops cleanly'
 is "$(cat "$W/b.after")" 0 '… and leaves nothing'
-[ "$(cat "$W/b.ms")" -lt 40000 ]; ok $? "… in time ($(cat "$W/b.ms") ms)"
+within "$(cat "$W/b.ms")" 40000; ok $? "… in time ($(cat "$W/b.ms") ms)"
 is "$(cat "$W/c.exit"):$(status c)" '0:{"errors":[]}' 'one that answers TERM with a new process'
 is "$(cat "$W/c.after")" 0 '… is gone with all it started'
-[ "$(cat "$W/c.ms")" -ge 29000 ] && [ "$(cat "$W/c.ms")" -lt 33000 ]; ok $? "… after 30 s ($(cat "$W/c.ms") ms)"
+[ "$(cat "$W/c.ms")" -ge 29000 ] && within "$(cat "$W/c.ms")" 33000; ok $? "… after 30 s ($(cat "$W/c.ms") ms)"
 is "$(cat "$W/d.exit"):$(status d)" "1:{\"errors\":[\"exec_remote: Processes did not exit after SIGKILL: $(cat "$W/d.pid")\"]}" 'who cannot be killed is named in the status'
 like "$(cat "$W/d.err")" "error: Sandbox-tools server cleanup failed: exec_remote: Processes did not exit*$(cat "$W/d.pid")" '… and by stop-server'
 is "$(cat "$W/d.after")" 0 '… the others are gone'
-[ "$(cat "$W/d.ms")" -lt 40000 ]; ok $? "… in time ($(cat "$W/d.ms") ms)"
+within "$(cat "$W/d.ms")" 40000; ok $? "… in time ($(cat "$W/d.ms") ms)"
 is "$(servers)" 0 'no server is left'
 
 place e

@@ -2,6 +2,7 @@
 # Shared by the black-box tests of the in-container program: TAP output, and a private world.
 # A test sources this first; it is then run again inside new mount and PID namespaces, in which
 # $W is an empty tmpfs. Everything the test starts dies with the namespace.
+# PROGRAM is what is tested: the static one, or one under sanitizers, whose reports fail the test.
 # shellcheck shell=sh
 
 arch=${TEST_ARCH:-$(dpkg --print-architecture)}
@@ -15,6 +16,7 @@ if [ -z "${IN_PRIVATE_WORLD:-}" ]; then
 	W=$(mktemp -d) || exit 1
 	export IN_PRIVATE_WORLD=1 W B PROGRAM
 	unset INSPECT_SANDBOX_TOOLS_DIR TMPDIR TEMP TMP
+	grep -aqF /mnt/ld.so "$PROGRAM" && export SANITIZED=1
 	unshare -m -p -f --kill-child --propagation private sh -c '
 		mount -t tmpfs -o mode=755 none "$W" && mount -t proc none /proc && cd "$W" &&
 		sh "$1"; exit $?' sh "$(realpath "$0")"
@@ -22,6 +24,27 @@ if [ -z "${IN_PRIVATE_WORLD:-}" ]; then
 	rmdir "$W"
 	exit $r
 fi
+
+# The program under sanitizers is linked to find in /mnt what it needs of the system, and leaves its
+# reports there; in every world /mnt is the same directory.
+mnt() {
+	mkdir -p "$1"
+	mount --bind "$W/.mnt" "$1"
+}
+if [ -n "${SANITIZED:-}" ] && [ ! -d "$W/.mnt" ]; then
+	mkdir "$W/.mnt"
+	chmod 1777 "$W/.mnt"
+	ldd "$PROGRAM" | sed -n 's|.*=> \(/[^ ]*\).*|\1|p' | while read -r file; do
+		case $file in *ld-linux*) cp "$file" "$W/.mnt/ld.so" ;; *) cp "$file" "$W/.mnt/" ;; esac
+	done
+	mnt /mnt
+fi
+
+# Is it the program as it is shipped? What it costs is measured with that one only.
+plain() { [ -z "${SANITIZED:-}" ]; }
+
+# within TIME LIMIT: of the same unit; what is wrong takes several times the limit
+within() { [ "$1" -lt $(($2 * 2${SANITIZED:+0})) ]; }
 
 ok() {
 	count=$((count + 1))
@@ -56,7 +79,22 @@ like() {
 	esac
 }
 
+# A report of a sanitizer is a failure, also one of a server that nobody waited for.
+check_reports() {
+	for p in /proc/[0-9]*; do
+		case $({ tr '\0' ' ' <"$p/cmdline"; } 2>/dev/null) in
+		*' server ') kill -TERM "${p#/proc/}" && timeout 10 tail -f /dev/null --pid="${p#/proc/}" ;;
+		esac
+	done
+	# without /proc it warns of what it cannot do
+	grep -lE 'ERROR: |runtime error: ' "$W"/.mnt/report.* 2>/dev/null | xargs -r head -n 100 | sed 's/^/# /' >"$W/.reports"
+	[ ! -s "$W/.reports" ]
+	ok $? 'no report of a sanitizer'
+	cat "$W/.reports"
+}
+
 done_testing() {
+	plain || check_reports
 	echo "1..$count"
 	[ "$failed" = 0 ]
 	exit $?
@@ -74,6 +112,7 @@ world() { # world NAME DIR…
 		tmp | var/tmp) chmod 1777 "$R/$d" ;;
 		esac
 	done
+	plain || mnt "$R/mnt"
 	cp "$PROGRAM" "$R/t"
 	chmod 755 "$R/t"
 }
@@ -157,4 +196,4 @@ uninstall() {
 }
 
 # everything the engine's diff would compare; the root itself it does not
-listing() { (cd "$R" && find . -mindepth 1 -path ./proc -prune -o -printf '%p %y %m %U %s %T@ %l\n' | grep -v '^\. ' | sort); }
+listing() { (cd "$R" && find . -mindepth 1 \( -path ./proc -o -path ./mnt \) -prune -o -printf '%p %y %m %U %s %T@ %l\n' | grep -v '^\. ' | sort); }

@@ -276,6 +276,7 @@ static int abandon(struct server *server)
 	/* if another one is starting, the directory is its */
 	if (lock >= 0 && io_lock(lock, 0) == 0)
 		place_erase(&server->place);
+	children_free(server->children);
 	return 1;
 }
 
@@ -298,6 +299,7 @@ int server_run(const char *argv0, const struct rpc_method *methods, int ready)
 		fprintf(stderr, "error: %s\n", fail.text);
 		if (ready >= 0)
 			dprintf(ready, "%s\n", fail.text);
+		children_free(server.children);
 		return 1;
 	}
 	clean_environment();
