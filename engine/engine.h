@@ -115,6 +115,21 @@ int eng_image_inspect(struct eng_client *client, const struct eng_container *con
 int eng_container_list(
 	struct eng_client *client, bool all, json_t **ret, struct sb_err *err) sb_must_check;
 
+/* ---- containers of our own (create.c) ---- */
+
+/*
+ * Make a container as `spec` says, in the engine's words, without starting it; its id goes to ret.
+ * 1: the name is taken. SB_UNSUPPORTED when the engine refuses.
+ */
+int eng_container_create(struct eng_client *client, const char *name, const json_t *spec,
+	char ret[65], struct sb_err *err) sb_must_check;
+int eng_container_start(
+	struct eng_client *client, const char *id, struct sb_err *err) sb_must_check;
+
+/* Kill it if it runs, delete it and its anonymous volumes, and be sure that it is gone. */
+int eng_container_delete(
+	struct eng_client *client, const char *id, struct sb_err *err) sb_must_check;
+
 /* ---- the archive API (archive.c) ---- */
 
 enum eng_type { ENG_FILE, ENG_DIR, ENG_LINK, ENG_SPECIAL };
@@ -155,6 +170,13 @@ enum eng_exec_user {
  */
 int eng_exec_start(struct eng_client *client, const char *id, enum eng_exec_user user,
 	const char *const *argv, struct eng_exec **ret, struct sb_err *err) sb_must_check;
+
+/*
+ * The streams of a container's own program, before it is started: what is written waits for it.
+ * For eng_exec_status the container must still be there.
+ */
+int eng_exec_attach(struct eng_client *client, const char *id, struct eng_exec **ret,
+	struct sb_err *err) sb_must_check;
 
 /* Give up the streams. The program is not killed by it; it sees EOF on stdin. */
 void eng_exec_close(struct eng_exec *exec);

@@ -5,6 +5,7 @@
 #include "engine/log.h"
 #include "engine/stream.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -18,6 +19,7 @@ struct eng_exec {
 	struct eng_frames frames;
 	struct sb_buf stderr_text;
 	char id[129];
+	bool attached; /* `id` is a container's */
 };
 
 /* What one read collects. */
@@ -89,7 +91,8 @@ static int create(struct eng_exec *exec, const char *container, enum eng_exec_us
 	return keep_id(exec, &reply, err);
 }
 
-static int start(struct eng_exec *exec, struct sb_err *err)
+/* A container's own streams come without a body to ask for them. */
+static int open_streams(struct eng_exec *exec, struct sb_err *err)
 {
 	static const char body[] = "{\"Detach\":false,\"Tty\":false}";
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
@@ -97,11 +100,14 @@ static int start(struct eng_exec *exec, struct sb_err *err)
 	struct eng_http_req req = {.method = "POST",
 		.type = "application/json",
 		.body = body,
-		.body_len = sizeof(body) - 1,
+		.body_len = exec->attached ? 0 : sizeof(body) - 1,
 		.timeout_ms = ENG_TIMEOUT_MS};
 
 	if (eng_path_begin(exec->client, &path, err) < 0 ||
-		sb_buf_addf(&path, err, "/exec/%s/start", exec->id) < 0)
+		sb_buf_addf(&path, err,
+			exec->attached ? "/containers/%s/attach?stream=1&stdin=1&stdout=1&stderr=1"
+				       : "/exec/%s/start",
+			exec->id) < 0)
 		return -1;
 	req.path = path.data;
 	if (eng_limit_time(exec->client, &req, err) < 0 ||
@@ -113,17 +119,29 @@ static int start(struct eng_exec *exec, struct sb_err *err)
 	return 0;
 }
 
-int eng_exec_start(struct eng_client *client, const char *id, enum eng_exec_user user,
-	const char *const *argv, struct eng_exec **ret, struct sb_err *err)
+static struct eng_exec *new_exec(struct eng_client *client, struct sb_err *err)
 {
-	sb_auto(eng_exec_closep) struct eng_exec *exec = calloc(1, sizeof(*exec));
+	sb_auto(eng_exec_closep) struct eng_exec *exec = new_exec(client, err);
 
 	if (!exec)
-		return sb_err_nomem(err);
-	exec->client = client;
-	exec->stderr_text.max = SB_MAX_FRAME_TEXT;
+		return -1;
 	sb_log(SB_TRACE_EXEC, "%s %s in %.12s", argv[0], argv[1] ? argv[1] : "", id);
-	if (create(exec, id, user, argv, err) < 0 || start(exec, err) < 0)
+	if (create(exec, id, user, argv, err) < 0 || open_streams(exec, err) < 0)
+		return -1;
+	*ret = sb_steal(exec);
+	return 0;
+}
+
+int eng_exec_attach(
+	struct eng_client *client, const char *id, struct eng_exec **ret, struct sb_err *err)
+{
+	sb_auto(eng_exec_closep) struct eng_exec *exec = new_exec(client, err);
+
+	if (!exec)
+		return -1;
+	exec->attached = true;
+	snprintf(exec->id, sizeof(exec->id), "%s", id);
+	if (open_streams(exec, err) < 0)
 		return -1;
 	*ret = sb_steal(exec);
 	return 0;
@@ -259,14 +277,17 @@ static int get_status(
 {
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
 	json_auto_t *doc = NULL;
+	const json_t *state;
 
 	if (eng_get_json(exec->client, path, &doc, &reply, err) < 0)
 		return -1;
 	if (!doc)
 		return eng_refused(exec->client, &reply, refusal_code(&reply),
 			"tell how a program ended", err);
-	*running = sb_json_bool(doc, "Running") || !json_is_integer(sb_json_at(doc, "ExitCode"));
-	*ret = (int)sb_json_int(doc, "ExitCode", -1);
+	state = exec->attached ? sb_json_at(doc, "State") : doc;
+	*running =
+		sb_json_bool(state, "Running") || !json_is_integer(sb_json_at(state, "ExitCode"));
+	*ret = (int)sb_json_int(state, "ExitCode", -1);
 	return 0;
 }
 
@@ -277,7 +298,8 @@ int eng_exec_status(struct eng_exec *exec, int *ret, struct sb_err *err)
 	bool running = true;
 
 	if (eng_path_begin(exec->client, &path, err) < 0 ||
-		sb_buf_addf(&path, err, "/exec/%s/json", exec->id) < 0)
+		sb_buf_addf(&path, err, "/%s/%s/json", exec->attached ? "containers" : "exec",
+			exec->id) < 0)
 		return -1;
 	for (;;) {
 		if (get_status(exec, path.data, &running, ret, err) < 0)

@@ -837,6 +837,89 @@ static int group_setup(void **state)
 	return eng_global_init(&err);
 }
 
+/* ---- containers of our own ---- */
+
+#define EMPTY(status) "HTTP/1.1 " #status " X\r\nContent-Length: 0\r\n\r\n"
+#define MADE JSON_HEAD(201) "Content-Length: 73\r\n\r\n{\"Id\":\"" ID "\"}"
+#define OTHER_MADE JSON_HEAD(201) "Content-Length: 13\r\n\r\n{\"Id\":\"../x\"}"
+
+static void test_eng_container_create__gives_the_id(void **state)
+{
+	static const struct fake_step steps[] = {FAKE_ANSWER(PONG), FAKE_ANSWER(MADE),
+		FAKE_ANSWER(EMPTY(204)), FAKE_ANSWER(EMPTY(409)), FAKE_ANSWER(OTHER_MADE),
+		FAKE_ANSWER(EMPTY(500)), FAKE_ANSWER(EMPTY(500)), FAKE_DO(FAKE_END)};
+	json_auto_t *spec = json_pack("{s:s}", "Image", "x");
+	struct world w;
+	char id[65] = "";
+
+	(void)state;
+	OPEN(&w, steps);
+	assert_int_equal(eng_container_create(w.client, "a&b", spec, id, &w.err), 0);
+	assert_string_equal(id, ID);
+	assert_int_equal(eng_container_start(w.client, id, &w.err), 0);
+	assert_int_equal(eng_container_create(w.client, "n", spec, id, &w.err), 1);
+	assert_fails(&w, eng_container_create(w.client, "n", spec, id, &w.err), SB_FAILED, "no id");
+	assert_fails(&w, eng_container_create(w.client, "n", spec, id, &w.err), SB_UNSUPPORTED,
+		"refuses to make a container");
+	assert_fails(&w, eng_container_start(w.client, id, &w.err), SB_UNSUPPORTED,
+		"refuses to start a container");
+	fake_stop(w.fake);
+	assert_non_null(strstr(fake_received(w.fake, 0, NULL), "/containers/create?name=a%26b "));
+	assert_non_null(strstr(fake_received(w.fake, 0, NULL), "{\"Image\":\"x\"}"));
+	close_world(&w);
+}
+
+/* The engine may be at it already, by itself. */
+static void test_eng_container_delete__waits_until_it_is_gone(void **state)
+{
+	static const struct fake_step steps[] = {FAKE_ANSWER(PONG), FAKE_ANSWER(EMPTY(204)),
+		FAKE_ANSWER(EMPTY(404)), FAKE_ANSWER(EMPTY(409)), FAKE_ANSWER(EMPTY(409)),
+		FAKE_ANSWER(EMPTY(404)), FAKE_ANSWER(EMPTY(500)), FAKE_DO(FAKE_END)};
+	struct world w;
+
+	(void)state;
+	OPEN(&w, steps);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(eng_container_delete(w.client, ID, &w.err), 0);
+	assert_fails(&w, eng_container_delete(w.client, ID, &w.err), SB_FAILED,
+		"refuses to delete a container");
+	fake_stop(w.fake);
+	assert_non_null(strstr(
+		fake_received(w.fake, 0, NULL), "DELETE /v1.51/containers/" ID "?force=1&v=1 "));
+	close_world(&w);
+}
+
+static void test_eng_exec_attach__speaks_with_the_container_itself(void **state)
+{
+	static const struct fake_step plain[] = {FAKE_ANSWER(PONG),
+		FAKE_ANSWER(JSON_HEAD(200) "Content-Length: 40\r\n\r\n"
+					   "{\"State\":{\"Running\":false,\"ExitCode\":7}}"),
+		FAKE_DO(FAKE_END)};
+	static const struct fake_step stream[] = {
+		FAKE_ANSWER(UPGRADED "\1\0\0\0\0\0\0\2hi"), {FAKE_TAKE, NULL, 0, 3}, FAKE_DO(FAKE_END)};
+	sb_autobuf struct sb_buf out = SB_BUF_INIT(100);
+	struct eng_exec *exec = NULL;
+	struct world w;
+	int status;
+
+	(void)state;
+	assert_int_equal(
+		open_world(&w, (const struct fake_step *const[]){plain, stream}, 2, 5000), 0);
+	assert_int_equal(eng_exec_attach(w.client, ID, &exec, &w.err), 0);
+	assert_int_equal(eng_exec_read(exec, 1000, &out, &w.err), 0);
+	assert_string_equal(sb_buf_str(&out), "hi");
+	assert_int_equal(eng_exec_write(exec, "you", 3, &w.err), 0);
+	assert_int_equal(eng_exec_read(exec, 1000, &out, &w.err), 1);
+	assert_int_equal(eng_exec_status(exec, &status, &w.err), 0);
+	assert_int_equal(status, 7);
+	eng_exec_close(exec);
+	fake_stop(w.fake);
+	assert_non_null(strstr(fake_received(w.fake, 1, NULL),
+		"POST /v1.51/containers/" ID "/attach?stream=1&stdin=1&stdout=1&stderr=1 "));
+	assert_non_null(strstr(fake_received(w.fake, 0, NULL), "/containers/" ID "/json "));
+	close_world(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -866,6 +949,9 @@ int main(void)
 		cmocka_unit_test(test_eng_exec_read__is_not_held_by_endless_stderr),
 		cmocka_unit_test(test_eng_exec_write__gives_up_in_time),
 		cmocka_unit_test(test_eng_exec_status__tells_why_not),
+		cmocka_unit_test(test_eng_container_create__gives_the_id),
+		cmocka_unit_test(test_eng_container_delete__waits_until_it_is_gone),
+		cmocka_unit_test(test_eng_exec_attach__speaks_with_the_container_itself),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, NULL);
