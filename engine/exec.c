@@ -121,6 +121,20 @@ static int open_streams(struct eng_exec *exec, struct sb_err *err)
 
 static struct eng_exec *new_exec(struct eng_client *client, struct sb_err *err)
 {
+	struct eng_exec *exec = calloc(1, sizeof(*exec));
+
+	if (!exec) {
+		sb_err_nomem(err);
+		return NULL;
+	}
+	exec->client = client;
+	exec->stderr_text.max = SB_MAX_FRAME_TEXT;
+	return exec;
+}
+
+int eng_exec_start(struct eng_client *client, const char *id, enum eng_exec_user user,
+	const char *const *argv, struct eng_exec **ret, struct sb_err *err)
+{
 	sb_auto(eng_exec_closep) struct eng_exec *exec = new_exec(client, err);
 
 	if (!exec)

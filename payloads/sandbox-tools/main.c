@@ -21,6 +21,7 @@ static const struct cli_command *const commands[] = {
 	&cli_install,
 	&cli_uninstall,
 	&cli_status,
+	&cli_graft,
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -85,14 +86,14 @@ static void seed_hashes(void)
 
 /*
  * A program under a delivery's name, "<sha256>.<nonce>", was brought for this one call, and only
- * install has a use for the file after it: sbinject asks that way where it cannot trust a copy that
- * stood there before.
+ * install (and graft, which copies it) has a use for the file after it: sbinject asks that way
+ * where it cannot trust a copy that stood there before.
  */
 static void forget_delivery(const char *path, const struct cli_command *command)
 {
 	const char *name = strrchr(path, '/');
 
-	if (name && command != &cli_install && home_is_delivery(name + 1))
+	if (name && command != &cli_install && command != &cli_graft && home_is_delivery(name + 1))
 		unlink(path);
 }
 

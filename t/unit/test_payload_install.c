@@ -48,6 +48,34 @@ static void test_spec_parse__accepts_what_sbinject_sends(void **state)
 			 0);
 }
 
+#define GRAFT(sha, staged, when)                                          \
+	"{\"nonce\":\"" NONCE "\",\"home\":\"/dev/.sbinject\"" sha staged when "}"
+#define GRAFT_SHA    ",\"sha256\":\"" SHA "\""
+#define GRAFT_STAGED ",\"staged\":\"" SHA "." NONCE "\""
+
+static void test_spec_parse__knows_what_graft_needs(void **state)
+{
+	static const struct {
+		const char *text;
+		int outcome;
+	} rows[] = {
+		{GRAFT(GRAFT_SHA, GRAFT_STAGED, ",\"when\":\"always\""), 0},
+		{GRAFT(GRAFT_SHA, GRAFT_STAGED, ",\"when\":\"home\""), 0},
+		{GRAFT(GRAFT_SHA, GRAFT_STAGED, ",\"when\":\"current\""), 0},
+		{GRAFT(GRAFT_SHA, GRAFT_STAGED, ",\"when\":\"never\""), -1},
+		{GRAFT(GRAFT_SHA, GRAFT_STAGED, ",\"when\":1"), -1},
+		{GRAFT(GRAFT_SHA, GRAFT_STAGED, ""), -1},
+		{GRAFT(GRAFT_SHA, "", ",\"when\":\"always\""), -1},
+		{GRAFT(GRAFT_SHA, ",\"staged\":\"../x\"", ",\"when\":\"always\""), -1},
+		{GRAFT("", GRAFT_STAGED, ",\"when\":\"always\""), -1},
+	};
+	char nonce[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(parse(SPEC_GRAFT, rows[i].text, nonce), rows[i].outcome);
+}
+
 static void test_spec_parse__refuses_everything_else(void **state)
 {
 	static const char *const rows[] = {
@@ -134,6 +162,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_spec_parse__accepts_what_sbinject_sends),
+		cmocka_unit_test(test_spec_parse__knows_what_graft_needs),
 		cmocka_unit_test(test_spec_parse__refuses_everything_else),
 		cmocka_unit_test(test_home_is__tells_names_apart),
 		cmocka_unit_test(test_receipt_code__translates_errors),

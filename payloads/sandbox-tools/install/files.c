@@ -269,15 +269,6 @@ int files_copy(int from, const char *hex, int dirfd, const char *name)
 	return r;
 }
 
-static int copy_file(const struct home *home, const char *hex, int dirfd, const char *name)
-{
-	int from = io_open(home->fd, hex, O_RDONLY | O_NOFOLLOW, 0);
-	int r = from < 0 ? from : files_copy(from, hex, dirfd, name);
-
-	io_close(&from);
-	return r;
-}
-
 /* Swaps the new file with whatever has the final name, so that the former stays under the
    temporary one. Where the file system cannot, a second name keeps the former file and the new
    one is renamed over it. */
@@ -322,6 +313,8 @@ static int put_link(const struct files_target *target, const struct home *home, 
 static int put_file(const struct files_target *target, const struct home *home, const char *hex,
 	const char *temporary)
 {
+	int from, r;
+
 	if (linkat(home->fd, hex, target->dir, temporary, 0) == 0)
 		return 0;
 	switch (errno) {
@@ -330,10 +323,14 @@ static int put_file(const struct files_target *target, const struct home *home, 
 	case EMLINK:
 	case EOPNOTSUPP:
 	case ENOSYS:
-		return copy_file(home, hex, target->dir, temporary);
+		break;
 	default:
 		return -errno;
 	}
+	from = io_open(home->fd, hex, O_RDONLY | O_NOFOLLOW, 0);
+	r = from < 0 ? from : files_copy(from, hex, target->dir, temporary);
+	io_close(&from);
+	return r;
 }
 
 /* A link needs no room. */

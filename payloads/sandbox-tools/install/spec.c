@@ -108,6 +108,12 @@ static int64_t get_deadline(const struct spec *spec)
 	return io_in(ms < 1 ? 1 : MIN(ms, MAX_TIMEOUT_MS));
 }
 
+static bool is_when(const char *word)
+{
+	return word && (strcmp(word, "always") == 0 || strcmp(word, "home") == 0 ||
+			       strcmp(word, "current") == 0);
+}
+
 static bool is_absent_or_kept(const struct spec *spec)
 {
 	return !json_object_get(spec->doc, "keep") || (spec->keep && home_is_kept(spec->keep));
@@ -115,14 +121,16 @@ static bool is_absent_or_kept(const struct spec *spec)
 
 static int check(const struct spec *spec, enum spec_kind kind, struct fail *fail)
 {
+	bool brings = kind == SPEC_INSTALL || kind == SPEC_GRAFT;
 	const struct {
 		const char *name;
 		bool good;
 	} members[] = {
 		{"nonce", is_hex(spec->nonce, 32)},
 		{"home", is_path(spec->home, 1)},
-		{"sha256", kind != SPEC_INSTALL || is_hex(spec->sha256, 64)},
-		{"staged", !spec->staged || home_is_delivery(spec->staged)},
+		{"sha256", !brings || is_hex(spec->sha256, 64)},
+		{"staged", spec->staged ? home_is_delivery(spec->staged) : kind != SPEC_GRAFT},
+		{"when", kind != SPEC_GRAFT || is_when(spec->when)},
 		{"keep", is_absent_or_kept(spec)},
 		{"path", (kind != SPEC_INSTALL && !spec->path) || is_path(spec->path, 2)},
 		{"cwd", !spec->cwd || spec->cwd[0] == '/'},
@@ -154,6 +162,7 @@ int spec_parse(
 	spec->sha256 = get(spec, "sha256");
 	spec->staged = get(spec, "staged");
 	spec->beside = json_is_true(json_object_get(spec->doc, "beside"));
+	spec->when = get(spec, "when");
 	spec->keep = get(spec, "keep");
 	spec->path = get(spec, "path");
 	spec->cwd = get(spec, "cwd");

@@ -22,9 +22,10 @@ struct spec {
 	json_t *doc; /* owned; the strings below borrow from it */
 	const char *nonce;
 	const char *home;
-	const char *sha256; /* install */
-	const char *staged; /* install; NULL if not staged */
+	const char *sha256; /* install, graft */
+	const char *staged; /* install; NULL if not staged; graft: the name to be given */
 	bool beside;	    /* we were delivered beside the home, not into it; see beside.h */
+	const char *when;   /* graft: see graft.c */
 	const char *keep;   /* install; further name in the home, NULL for none */
 	const char *path;   /* install, status; optional for uninstall */
 	const char *cwd;    /* optional: where the service is to be started, "/" otherwise */
@@ -37,7 +38,7 @@ struct spec {
 	int64_t deadline;
 };
 
-enum spec_kind { SPEC_INSTALL, SPEC_UNINSTALL, SPEC_STATUS };
+enum spec_kind { SPEC_INSTALL, SPEC_UNINSTALL, SPEC_STATUS, SPEC_GRAFT };
 
 /* Reads the line from 'fd' and checks every member it knows; others are ignored. 0 or -1 with
    'fail'; the nonce is set as soon as it is known, so that a failure can carry it. */
