@@ -181,7 +181,7 @@ const struct cmd cmd_call = {
 		"\n"
 		"  sbinject call web version\n"
 		"  sbinject call web text_editor '{\"command\": \"view\", \"path\": \"/etc/passwd\"}'\n",
-	.opts = OPTS_RULES,
+	.opts = OPTS_DELIVER,
 	.min_args = 1,
 	.max_args = 3,
 	.default_timeout_s = 600,

@@ -129,7 +129,7 @@ const struct cmd cmd_inject = {
 		"engine, exactly one payload is chosen by the rules, uploaded, started and proven to be\n"
 		"the one that was chosen. A container that has it already is only checked. Names, ids and\n"
 		"unique beginnings of ids are understood. Nothing is left behind by a failure.\n",
-	.opts = OPTS_RULES | OPTS_EACH | OPT(DRY_RUN),
+	.opts = OPTS_DELIVER | OPTS_EACH | OPT(DRY_RUN),
 	.min_args = 1,
 	.max_args = -1,
 	.default_timeout_s = 60,

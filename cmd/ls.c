@@ -35,15 +35,33 @@ static int find_service(
 	return found;
 }
 
+/* Where docker itself sees nothing: in the /dev of a container whose root is read-only. */
+static bool may_be_grafted(struct eng_client *client, const char *id)
+{
+	sb_auto(eng_container_release) struct eng_container container = ENG_CONTAINER_INIT;
+	struct sb_err ignored = SB_ERR_INIT;
+
+	return eng_client_kind(client) == ENG_DOCKER &&
+	       eng_container_inspect(client, id, &container, &ignored) == 0 && container.read_only;
+}
+
 /* One container that cannot be looked into must not hide the others; an engine that died must. */
 static int look(struct cmd_session *session, int timeout_ms, struct row *row, struct sb_err *err)
 {
 	struct deliver_found there = {.as_user = false};
 	struct sb_err local = SB_ERR_INIT;
+	int found;
 
 	eng_begin_work(session->client, timeout_ms);
-	if (find_service(session->client, row->full_id, &there, &local) >= 0) {
+	found = find_service(session->client, row->full_id, &there, &local);
+	if (found >= 0) {
 		strcpy(row->sha256, there.sha256);
+		row->unknown = found == 1 && may_be_grafted(session->client, row->full_id);
+		if (row->unknown)
+			sb_log(SB_NOTE,
+				"%s: its root is read-only, so that docker tells nothing; "
+				"'sbinject status' does",
+				row->name);
 		return 0;
 	}
 	if (local.code == SB_NO_ENGINE) {

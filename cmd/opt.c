@@ -10,6 +10,8 @@ const struct opt_spec opt_specs[OPT_COUNT] = {
 	[OPT_CLIENT] = {0, "client", "TEXT", "who calls, for rules that ask: 'inspect_ai 0.3.252'"},
 	[OPT_REQUIRE] = {0, "require", "KEY=VALUE",
 		"insist on release=, wire= or sha256=; else exit 6"},
+	[OPT_GRAFT] = {0, "graft", NULL,
+		"allow a short-lived helper container where the root is read-only"},
 	[OPT_TIMEOUT] = {'t', "timeout", "SECONDS", "time allowed for each container; 0: no limit"},
 	[OPT_JOBS] = {'j', "jobs", "N", "containers worked on at once (default 4)"},
 	[OPT_DRY_RUN] = {'n', "dry-run", NULL, "say what would be done, change nothing"},

@@ -14,6 +14,7 @@ enum opt_id {
 	OPT_CONFIG,
 	OPT_CLIENT,
 	OPT_REQUIRE,
+	OPT_GRAFT,
 	OPT_TIMEOUT,
 	OPT_JOBS,
 	OPT_DRY_RUN,
@@ -38,6 +39,8 @@ enum opt_id {
 /* By those that do one thing to each of several containers. */
 #define OPTS_EACH (OPT(JOBS) | OPT(JSON) | OPT(QUIET))
 #define OPTS_RULES (OPTS_ENGINE | OPT(CONFIG) | OPT(CLIENT) | OPT(REQUIRE))
+/* By those that put a program into a container. */
+#define OPTS_DELIVER (OPTS_RULES | OPT(GRAFT))
 
 struct opt_spec {
 	char letter; /* 0: long form only */

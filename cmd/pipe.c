@@ -151,7 +151,7 @@ const struct cmd cmd_pipe = {
 		"of a millisecond. Ends when stdin ends and the last reply is out, or when the "
 		"service\n"
 		"goes away.\n",
-	.opts = OPTS_RULES,
+	.opts = OPTS_DELIVER,
 	.min_args = 1,
 	.max_args = 1,
 	.default_timeout_s = 60,

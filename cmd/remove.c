@@ -43,7 +43,7 @@ const struct cmd cmd_remove = {
 	.summary = "stop the service and everything it started, delete its files",
 	.help = "The file system is left as it was before the first injection, and so is a container that\n"
 		"never had one. Works for what any release of sbinject has placed.\n",
-	.opts = OPTS_RULES | OPTS_EACH | OPT(DRY_RUN),
+	.opts = OPTS_DELIVER | OPTS_EACH | OPT(DRY_RUN),
 	.min_args = 1,
 	.max_args = -1,
 	.default_timeout_s = 120,

@@ -61,7 +61,7 @@ const struct cmd cmd_status = {
 	.summary = "is it there, is it the right one, does the service answer",
 	.help = "Starts and changes nothing. Exit 0: healthy. 7: not injected, or the service does not\n"
 		"run. 6: it is another version than this sbinject would inject.\n",
-	.opts = OPTS_RULES | OPTS_EACH,
+	.opts = OPTS_DELIVER | OPTS_EACH,
 	.min_args = 1,
 	.max_args = -1,
 	.default_timeout_s = 30,

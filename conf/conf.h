@@ -45,6 +45,7 @@ struct conf_rule {
 	sb_fact_set facts; /* union of the tests' facts */
 	const struct conf_payload *use;
 	enum conf_service service;
+	bool graft; /* a helper container may be used */
 	int line, column;
 };
 

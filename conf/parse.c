@@ -464,10 +464,21 @@ static int read_service(const struct reader *r, const struct yml_node *node, voi
 	return fail(r, node->at, "unknown service '%s'; known are root, user", node->text);
 }
 
+static int read_graft(const struct reader *r, const struct yml_node *node, void *into)
+{
+	struct conf_rule *rule = into;
+
+	rule->graft = !strcmp(node->text, "true");
+	if (!rule->graft && strcmp(node->text, "false") != 0)
+		return fail(r, node->at, "'graft' is 'true' or 'false', not '%s'", node->text);
+	return 0;
+}
+
 static const struct field rule_fields[] = {
 	{"when", YML_MAPPING, true, read_when},
 	{"use", YML_TEXT, true, read_use},
 	{"service", YML_TEXT, false, read_service},
+	{"graft", YML_TEXT, false, read_graft},
 };
 
 static int read_rules(const struct reader *r, const struct yml_node *node, void *into)

@@ -2,6 +2,7 @@
 #include "payloads/deliver.h"
 
 #include "engine/log.h"
+#include "payloads/graft.h"
 #include "payloads/receipt.h"
 
 #include <stdio.h>
@@ -81,7 +82,7 @@ static int inject_once(
 	int ready = visit_begin(plan, plan->as_user, &visit, err);
 
 	if (ready < 0 || (!ready && plan->as_user && make_way(&visit, ret_removed, err) < 0) ||
-		(!ready && visit_upload(&visit, err) < 0))
+		(!ready && visit_upload(&visit, VISIT_ALWAYS, err) != 0))
 		return -1;
 	receipt = visit_ask(&visit, "install", install_question(&visit), err);
 	if (!receipt)
@@ -135,12 +136,26 @@ int deliver_find(struct eng_client *client, const char *id, const char *home_pat
 	return 0;
 }
 
+/* Only where this user has been before can it be told without a helper container. */
+static int is_ready_beyond(struct plan *plan, struct sb_err *err)
+{
+	sb_auto(visit_end) struct visit visit = VISIT_INIT;
+
+	return visit_begin(plan, false, &visit, err);
+}
+
 int deliver_is_present(struct plan *plan, char other[65], struct sb_err *err)
 {
 	struct deliver_found there;
-	int found = deliver_find(plan->client, plan->container.id, plan->home_path, &there, err);
+	int found;
 
 	other[0] = '\0';
+	if (plan->home.beyond) {
+		found = is_ready_beyond(plan, err);
+		return found == 0 && graft_check(plan, err) < 0 ? -1 : found;
+	}
+	found = deliver_find(plan->client, plan->container.id, plan->home_path, &there, err);
+
 	if (found)
 		return found < 0 ? -1 : 0;
 	if (there.as_user == plan->as_user && !strcmp(there.sha256, plan->payload.sha256))
@@ -149,17 +164,9 @@ int deliver_is_present(struct plan *plan, char other[65], struct sb_err *err)
 	return 0;
 }
 
-/* Our program, ready or uploaded for this one visit, in a container that has been injected. */
-static int meet(struct plan *plan, struct visit *visit, struct sb_err *err)
+/* What is there instead of this payload. */
+static int fail_absent(const struct plan *plan, const char *other, struct sb_err *err)
 {
-	char other[65];
-	int ready = visit_begin(plan, plan->as_user, visit, err);
-
-	if (ready)
-		return ready < 0 ? -1 : 0;
-	ready = deliver_is_present(plan, other, err);
-	if (ready < 0)
-		return -1;
 	if (!strcmp(other, plan->payload.sha256))
 		return sb_err_set(err, SB_MISMATCH,
 			"it is there as %s, but the rules ask for %s; 'sbinject inject' changes that",
@@ -170,10 +177,35 @@ static int meet(struct plan *plan, struct visit *visit, struct sb_err *err)
 			"another version is there (sha256 %.12s, this sbinject has %.12s); "
 			"'sbinject inject' replaces it",
 			other, plan->payload.sha256);
-	if (!ready)
-		return sb_err_set(err, SB_NO_SERVICE, "not injected; 'sbinject inject' does it");
+	return sb_err_set(err, SB_NO_SERVICE, "not injected; 'sbinject inject' does it");
+}
+
+static int meet_beyond(struct plan *plan, struct visit *visit, struct sb_err *err)
+{
+	int ret;
+
+	if (!plan->may_graft)
+		return sb_err_set(err, SB_NO_SERVICE,
+			"not injected by this release and user; 'sbinject inject --graft' does it");
+	ret = visit_upload(visit, VISIT_IF_CURRENT, err);
+	return ret == 1 ? fail_absent(plan, visit->current, err) : ret;
+}
+
+/* Our program, ready or uploaded for this one visit, in a container that has been injected. */
+static int meet(struct plan *plan, struct visit *visit, struct sb_err *err)
+{
+	char other[65];
+	int ready = visit_begin(plan, plan->as_user, visit, err);
+
+	if (ready)
+		return ready < 0 ? -1 : 0;
+	if (plan->home.beyond)
+		return meet_beyond(plan, visit, err);
+	ready = deliver_is_present(plan, other, err);
+	if (ready <= 0)
+		return ready < 0 ? -1 : fail_absent(plan, other, err);
 	strcpy(visit->before, plan->payload.sha256);
-	return visit_upload(visit, err);
+	return visit_upload(visit, VISIT_ALWAYS, err);
 }
 
 int deliver_status(struct plan *plan, struct deliver_status *ret, struct sb_err *err)
@@ -193,34 +225,43 @@ int deliver_status(struct plan *plan, struct deliver_status *ret, struct sb_err 
 int deliver_has_home(struct plan *plan, struct sb_err *err)
 {
 	struct eng_stat stat;
-	int found = eng_archive_stat(plan->client, plan->container.id, plan->home_path, &stat, err);
+	int found;
 
+	if (plan->home.beyond)
+		return is_ready_beyond(plan, err);
+	found = eng_archive_stat(plan->client, plan->container.id, plan->home_path, &stat, err);
 	return found < 0 ? -1 : found == 0;
 }
 
-/* 1: root asked and removed nothing, for the service is the container's user's. */
+/* USERS_SERVICE: root asked and removed nothing, for the service is the container's user's. */
+enum { REMOVED, USERS_SERVICE, NOTHING_THERE };
+
 static int uninstall(struct plan *plan, bool as_user, bool user_gone, struct sb_err *err)
 {
 	sb_auto(visit_end) struct visit visit = VISIT_INIT;
 	json_auto_t *receipt = NULL;
-	int ready = visit_begin(plan, as_user, &visit, err);
+	int ready = visit_begin(plan, as_user, &visit, err), sent = 0;
 
 	strcpy(visit.before, as_user ? plan->payload.sha256 : "");
-	if (ready < 0 || (!ready && visit_upload(&visit, err) < 0))
+	if (ready == 0)
+		sent = visit_upload(&visit, VISIT_IF_HOME, err);
+	if (ready < 0 || sent < 0)
 		return -1;
+	if (sent > 0)
+		return NOTHING_THERE;
 	receipt = visit_ask(&visit, "uninstall",
 		json_pack("{s:s, s:o, s:b}", "path", plan->conf->path, "links",
 			string_list(plan->conf->links), "user_gone", (int)user_gone),
 		err);
 	if (!receipt || err->code != SB_OK)
 		return -1;
-	return sb_json_str(receipt, "was") != NULL;
+	return sb_json_str(receipt, "was") ? USERS_SERVICE : REMOVED;
 }
 
 int deliver_remove(struct plan *plan, bool *ret_removed, struct sb_err *err)
 {
 	struct deliver_found there = {.as_user = false};
-	int ready = deliver_has_home(plan, err);
+	int ready = plan->home.beyond ? 1 : deliver_has_home(plan, err);
 
 	*ret_removed = ready == 1;
 	if (ready <= 0)
@@ -229,9 +270,10 @@ int deliver_remove(struct plan *plan, bool *ret_removed, struct sb_err *err)
 	if (plan->as_user &&
 		deliver_find(plan->client, plan->container.id, plan->home_path, &there, err) < 0)
 		return -1;
-	ready = there.as_user ? 1 : uninstall(plan, false, false, err);
-	if (ready <= 0)
-		return ready;
+	ready = there.as_user ? USERS_SERVICE : uninstall(plan, false, false, err);
+	*ret_removed = ready != NOTHING_THERE;
+	if (ready != USERS_SERVICE)
+		return ready < 0 ? -1 : 0;
 	if (uninstall(plan, true, true, err) < 0 || uninstall(plan, false, true, err) < 0)
 		return -1;
 	return 0;

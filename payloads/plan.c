@@ -102,14 +102,14 @@ int plan_make(struct eng_client *client, const struct plan_opts *opts, const cha
 		return -1;
 	snprintf(ret->home_path, sizeof(ret->home_path), "%s/.sbinject",
 		strcmp(ret->home.dir, "/") ? ret->home.dir : "");
+	ret->may_graft = opts->graft || ret->rule->graft;
 	ret->as_user = ret->rule->service == CONF_USER && !is_root(ret->container.user);
 	find_user_home(ret);
-	if (ret->as_user && ret->home.shared)
+	if (ret->as_user && (ret->home.shared || ret->home.beyond))
 		return sb_err_set(err, SB_UNSUPPORTED,
-			"the rule at %s:%d wants 'service: user', but in this read-only container "
-			"the program has to lie where others can write, in '%s', and another user "
-			"could exchange it; use 'service: root'",
-			opts->conf->file, ret->rule->line, ret->home.dir);
+			"the rule at %s:%d wants 'service: user', which is not possible in a "
+			"container whose root is read-only; use 'service: root'",
+			opts->conf->file, ret->rule->line);
 	/* Where others can write, even that name may have been watched and used. */
 	if (!ret->home.shared) {
 		key_name(opts->key, ret->payload.sha256, ret->container.id, false, ret->keep);

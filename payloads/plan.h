@@ -23,6 +23,7 @@ struct plan_opts {
 	const char *client; /* --client, or NULL */
 	struct plan_require require;
 	const struct key *key; /* for names that only this user knows */
+	bool graft;	       /* --graft */
 };
 
 struct plan {
@@ -35,6 +36,7 @@ struct plan {
 	struct payload_bytes payload;
 	struct recon_home home;
 	bool as_user;	     /* the service is the container's own user's, who is not root */
+	bool may_graft;	     /* a helper container is allowed */
 	char home_path[64];  /* "/.sbinject" */
 	char user_home[300]; /* the home that such a user makes beside the program's directory */
 	char keep[KEY_NAME_SIZE];      /* name of a program for root that may be run again; or "" */

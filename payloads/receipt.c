@@ -142,6 +142,16 @@ int receipt_read_install(
 	return 0;
 }
 
+int receipt_read_graft(const json_t *doc, char current[65], struct sb_err *err)
+{
+	current[0] = '\0';
+	if (sb_json_at(doc, "current") && copy_digest(current, doc, "current", err) < 0)
+		return -1;
+	if (!json_is_boolean(sb_json_at(doc, "grafted")))
+		return garbled("its receipt is incomplete", err);
+	return !sb_json_bool(doc, "grafted");
+}
+
 int receipt_read_status(const json_t *doc, struct deliver_status *ret, struct sb_err *err)
 {
 	if (copy_word(ret->release, sizeof(ret->release), doc, "release", plain, err) < 0 ||

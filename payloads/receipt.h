@@ -14,11 +14,13 @@ json_t *receipt_parse(const char *line, size_t len, const char *nonce, bool *ret
 	struct sb_err *err) sb_must_check;
 
 /*
- * Read the answers to `install` and `status`. A missing or odd member is SB_MISMATCH. WAS_USERS
- * comes alone.
+ * Read the answers to `install`, `graft` and `status`. A missing or odd member is SB_MISMATCH.
+ * WAS_USERS comes alone.
  */
 int receipt_read_install(const json_t *doc, const char *sha256, struct deliver_receipt *ret,
 	struct sb_err *err) sb_must_check;
+/* 1: nothing was brought; `current` is the digest of what is there, or "". */
+int receipt_read_graft(const json_t *doc, char current[65], struct sb_err *err) sb_must_check;
 int receipt_read_status(
 	const json_t *doc, struct deliver_status *ret, struct sb_err *err) sb_must_check;
 

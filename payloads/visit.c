@@ -4,6 +4,7 @@
 #include "engine/log.h"
 #include "engine/tar.h"
 #include "engine/text.h"
+#include "payloads/graft.h"
 #include "payloads/receipt.h"
 
 #include <stdio.h>
@@ -17,6 +18,7 @@ enum {
 
 void visit_end(struct visit *visit)
 {
+	graft_end(sb_steal(visit->graft), false);
 	eng_exec_close(sb_steal(visit->exec));
 }
 
@@ -43,6 +45,21 @@ static void name_program(struct visit *visit)
 		snprintf(visit->name, sizeof(visit->name), "%s", plan->keep);
 }
 
+/* Where the engine cannot look, running it tells. */
+static int is_ready_inside(struct visit *visit, struct sb_err *err)
+{
+	sb_autobuf struct sb_buf out = SB_BUF_INIT(SB_MAX_FRAME_TEXT);
+	int ret, status = -1;
+
+	ret = visit_run(visit, "version", err);
+	while (ret == 0)
+		ret = eng_exec_read(visit->exec, -1, &out, err);
+	if (ret > 0)
+		ret = eng_exec_status(visit->exec, &status, err);
+	eng_exec_close(sb_steal(visit->exec));
+	return ret < 0 ? -1 : status == 0;
+}
+
 int visit_begin(struct plan *plan, bool as_user, struct visit *ret, struct sb_err *err)
 {
 	const char *keep = as_user ? plan->keep_user : plan->keep;
@@ -56,6 +73,8 @@ int visit_begin(struct plan *plan, bool as_user, struct visit *ret, struct sb_er
 	if (!keep[0])
 		return 0;
 	name_program(ret);
+	if (plan->home.beyond)
+		return is_ready_inside(ret, err);
 	snprintf(path, sizeof(path), "%s/%s", plan->home_path, ret->name);
 	found = eng_archive_stat(plan->client, plan->container.id, path, &stat, err);
 	if (found < 0)
@@ -83,17 +102,22 @@ static bool is_beside(const struct visit *visit)
 	return visit->uploaded && visit->plan->home.shared;
 }
 
+static void name_delivery(struct visit *visit, const struct graft_program *program)
+{
+	snprintf(visit->name, sizeof(visit->name), "%s.%s", program->sha256, visit->nonce);
+}
+
 static int put_for_root(
-	struct visit *visit, const char *sha256, const void *data, size_t size, struct sb_err *err)
+	struct visit *visit, const struct graft_program *program, struct sb_err *err)
 {
 	size_t beside = is_beside(visit) ? 1 : 0;
 	char file[180];
 	const struct eng_tar_member members[] = {
 		{".sbinject/", 0700, NULL, 0, NULL},
-		{file, 0755, data, size, NULL},
+		{file, 0755, program->data, program->size, NULL},
 	};
 
-	snprintf(visit->name, sizeof(visit->name), "%s.%s", sha256, visit->nonce);
+	name_delivery(visit, program);
 	snprintf(file, sizeof(file), "%s%s", beside ? "" : ".sbinject/", visit->name);
 	return put(visit->plan, members + beside, SB_ARRAY_SIZE(members) - beside, err);
 }
@@ -104,14 +128,15 @@ static void name_current(const char *sha256, char link[80])
 	snprintf(link, 80, "user/%.64s", sha256);
 }
 
-static int put_for_user(struct visit *visit, const void *data, size_t size, struct sb_err *err)
+static int put_for_user(
+	struct visit *visit, const struct graft_program *program, struct sb_err *err)
 {
 	char dir[100], file[180], link[80];
 	const struct eng_tar_member members[] = {
 		{".sbinject/", 0711, NULL, 0, NULL},
 		{".sbinject/user/", 0711, NULL, 0, NULL},
 		{dir, 0711, NULL, 0, NULL},
-		{file, 0755, data, size, NULL},
+		{file, 0755, program->data, program->size, NULL},
 		{".sbinject/current", 0777, NULL, 0, link},
 	};
 
@@ -141,15 +166,24 @@ static int check_shared(const struct plan *plan, struct sb_err *err)
 	return 0;
 }
 
-static int put_program(
-	struct visit *visit, const char *sha256, const void *data, size_t size, struct sb_err *err)
+static int put_program(struct visit *visit, const struct graft_program *program,
+	enum visit_when when, struct sb_err *err)
 {
-	if (check_shared(visit->plan, err) < 0)
+	const struct plan *plan = visit->plan;
+	int ret;
+
+	if (plan->home.beyond) {
+		name_delivery(visit, program);
+		ret = graft_begin(visit, program, when, err);
+		visit->uploaded = ret == 0;
+		return ret;
+	}
+	if (check_shared(plan, err) < 0)
 		return -1;
 	visit->uploaded = true;
 	if (visit->as_user)
-		return put_for_user(visit, data, size, err);
-	return put_for_root(visit, sha256, data, size, err);
+		return put_for_user(visit, program, err);
+	return put_for_root(visit, program, err);
 }
 
 int visit_run(struct visit *visit, const char *command, struct sb_err *err)
@@ -273,16 +307,15 @@ static int send_question(struct visit *visit, json_t *question, struct sb_err *e
 	return 0;
 }
 
-static json_t *converse(
-	struct visit *visit, const char *command, json_t *question, struct sb_err *err)
+json_t *visit_converse(struct visit *visit, json_t *question, struct sb_err *err)
 {
-	if (!question) {
+	json_auto_t *asked = question;
+
+	if (!asked) {
 		sb_err_nomem(err);
 		return NULL;
 	}
-	if (visit_run(visit, command, err) < 0 || send_question(visit, question, err) < 0)
-		return NULL;
-	return take_receipt(visit, err);
+	return send_question(visit, asked, err) < 0 ? NULL : take_receipt(visit, err);
 }
 
 /* ---- undoing ---- */
@@ -294,18 +327,22 @@ static int put_cleaner(struct visit *cleaner, struct sb_err *err)
 	const struct plan *plan = cleaner->plan;
 	const struct payload *other =
 		plan_is_foreign(plan) ? payload_by_arch(payload_own_arch()) : NULL;
+	const struct graft_program program = {other ? other->sha256 : plan->payload.sha256,
+		other ? other->data : plan->payload.data, other ? other->size : plan->payload.size};
 
 	if (new_nonce(cleaner, err) < 0)
 		return -1;
-	return put_program(cleaner, other ? other->sha256 : plan->payload.sha256,
-		other ? other->data : plan->payload.data, other ? other->size : plan->payload.size,
-		err);
+	return put_program(cleaner, &program, VISIT_IF_HOME, err);
 }
 
 static int clean(struct visit *cleaner, json_t *question, struct sb_err *err)
 {
-	json_auto_t *asked = question, *receipt = converse(cleaner, "uninstall", asked, err);
+	json_auto_t *receipt = NULL;
 
+	if (visit_run(cleaner, "uninstall", err) == 0)
+		receipt = visit_converse(cleaner, question, err);
+	else
+		json_decref(question);
 	return receipt ? 0 : -1;
 }
 
@@ -317,8 +354,10 @@ static int discard(const struct visit *failed, struct sb_err *err)
 {
 	sb_auto(visit_end) struct visit cleaner = {.plan = failed->plan};
 
-	if (put_cleaner(&cleaner, err) < 0)
-		return -1;
+	int ret = put_cleaner(&cleaner, err);
+
+	if (ret)
+		return ret < 0 ? -1 : 0;
 	return clean(&cleaner,
 		json_pack("{s:[s, s], s:s}", "discard", failed->name, cleaner.name, "born",
 			failed->nonce),
@@ -361,6 +400,7 @@ static void undo(struct visit *failed, struct sb_err *why)
 	struct sb_err err = SB_ERR_INIT;
 
 	eng_begin_cleanup(failed->plan->client, CLEANUP_TIMEOUT_MS);
+	graft_end(sb_steal(failed->graft), true);
 	if ((failed->as_user ? discard_for_user : discard)(failed, &err) == 0)
 		sb_log(SB_NOTE, "removed what had been placed");
 	else if (err.code != SB_NO_CONTAINER)
@@ -368,16 +408,18 @@ static void undo(struct visit *failed, struct sb_err *why)
 			failed->plan->home_path, err.text);
 }
 
-int visit_upload(struct visit *visit, struct sb_err *err)
+int visit_upload(struct visit *visit, enum visit_when when, struct sb_err *err)
 {
 	const struct payload_bytes *payload = &visit->plan->payload;
+	const struct graft_program program = {payload->sha256, payload->data, payload->size};
+	int ret = put_program(visit, &program, when, err);
 
-	if (put_program(visit, payload->sha256, payload->data, payload->size, err) == 0)
-		return 0;
-	if (!visit->uploaded)
-		return -1;
-	undo(visit, err);
-	return -1;
+	if (ret < 0 && visit->uploaded)
+		undo(visit, err);
+	/* A helper container takes back what it brought. */
+	if (ret)
+		graft_end(sb_steal(visit->graft), true);
+	return ret;
 }
 
 static json_t *late_receipt(struct visit *visit)
@@ -394,15 +436,17 @@ static json_t *late_receipt(struct visit *visit)
 
 json_t *visit_ask(struct visit *visit, const char *command, json_t *question, struct sb_err *err)
 {
-	json_t *receipt = converse(visit, command, question, err);
+	json_t *receipt = NULL;
 
-	json_decref(question);
-	if (receipt)
-		return receipt;
+	if (visit_run(visit, command, err) == 0)
+		receipt = visit_converse(visit, question, err);
+	else
+		json_decref(question);
 	/* An interrupted program goes on inside; what it made is known once it has reported. */
-	if (err->code == SB_INTERRUPTED)
+	if (!receipt && err->code == SB_INTERRUPTED)
 		receipt = late_receipt(visit);
 	if (!receipt && visit->uploaded && (!visit->answered || visit->as_user))
 		undo(visit, err);
+	graft_end(sb_steal(visit->graft), false);
 	return receipt;
 }

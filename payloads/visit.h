@@ -14,6 +14,11 @@
 
 #include "payloads/plan.h"
 
+struct graft; /* graft.h */
+
+/* On what condition a program is brought into a home that only it can look into. */
+enum visit_when { VISIT_ALWAYS, VISIT_IF_HOME, VISIT_IF_CURRENT };
+
 struct visit {
 	struct plan *plan;
 	struct eng_exec *exec; /* owned */
@@ -21,6 +26,8 @@ struct visit {
 	char name[160];	       /* of the program in the home */
 	bool as_user;	       /* run as the container's own user */
 	char before[65];       /* as_user: what "current" led to before, or "" */
+	struct graft *graft;   /* owned; NULL where uploading is enough */
+	char current[65];      /* which version that found there, or "" */
 	bool uploaded; /* by this visit, for root under a delivery's name "<sha256>.<nonce>" */
 	bool answered; /* the program reported: what it placed is its own business */
 };
@@ -35,9 +42,12 @@ void visit_end(struct visit *visit);
 int visit_begin(
 	struct plan *plan, bool as_user, struct visit *ret, struct sb_err *err) sb_must_check;
 
-/* Upload it; as_user after setting `before`. On failure, what arrived has been removed, or the
- * error says that it could not be. */
-int visit_upload(struct visit *visit, struct sb_err *err) sb_must_check;
+/*
+ * Upload it; as_user after setting `before`. On failure, what arrived has been removed, or the
+ * error says that it could not be. 1: the home is beyond the archive API, and there is not what
+ * `when` asks for; nothing was done.
+ */
+int visit_upload(struct visit *visit, enum visit_when when, struct sb_err *err) sb_must_check;
 
 /*
  * Run it with a command, send `question` (stolen; nonce and home are added) and return the checked
@@ -47,6 +57,9 @@ int visit_upload(struct visit *visit, struct sb_err *err) sb_must_check;
  */
 json_t *visit_ask(struct visit *visit, const char *command, json_t *question,
 	struct sb_err *err) sb_must_check;
+
+/* Put a question (stolen) to the program behind visit->exec, and take its receipt. */
+json_t *visit_converse(struct visit *visit, json_t *question, struct sb_err *err) sb_must_check;
 
 /* Run it with a command, to speak with it by visit->exec. */
 int visit_run(struct visit *visit, const char *command, struct sb_err *err) sb_must_check;

@@ -28,6 +28,7 @@ static const char *const podman_homes[] = {"/run", "/tmp", "/var/tmp"};
 
 /* No link of an image is in the way to it: an upload replaces what is there. */
 static const char root_home[] = "/.sbinject";
+static const char beyond_dir[] = "/dev", beyond_home[] = "/dev/.sbinject";
 
 static const char *const usual_dirs[] = {
 	"/",
@@ -179,6 +180,22 @@ size_t recon_place_list(const struct eng_container *container, enum eng_kind eng
 	return count;
 }
 
+/*
+ * Docker writes nothing to a container whose root is read-only. Its /dev is a tmpfs of the
+ * container's own, writable by root alone and executable, unless something was mounted over it.
+ */
+static int find_beyond(
+	const struct eng_container *container, struct recon_home *ret, struct sb_err *err)
+{
+	if (mount_depth(container, beyond_home) > 0)
+		return sb_err_set(err, SB_UNSUPPORTED,
+			"the root file system is read-only, docker refuses to write below it, and "
+			"'%s' is a mount of the container; start it without --read-only",
+			beyond_dir);
+	*ret = (struct recon_home){.dir = beyond_dir, .beyond = true};
+	return 0;
+}
+
 int recon_home(const struct eng_container *container, enum eng_kind engine, struct recon_home *ret,
 	struct sb_err *err)
 {
@@ -186,7 +203,7 @@ int recon_home(const struct eng_container *container, enum eng_kind engine, stru
 
 	if (!container->read_only) {
 		why[0] = recon_place_why_not(container, engine, root_home);
-		*ret = (struct recon_home){"/", false};
+		*ret = (struct recon_home){.dir = "/"};
 		return !why[0] ? 0
 			       : sb_err_set(err, SB_UNSUPPORTED,
 					 "'%s' is %s, so no program can be put there; start it "
@@ -194,13 +211,11 @@ int recon_home(const struct eng_container *container, enum eng_kind engine, stru
 					 root_home, why[0]);
 	}
 	if (engine == ENG_DOCKER)
-		return sb_err_set(err, SB_UNSUPPORTED,
-			"the root file system is read-only and docker refuses to write below it; "
-			"start it without --read-only, or on podman");
+		return find_beyond(container, ret, err);
 	for (size_t i = 0; i < SB_ARRAY_SIZE(podman_homes); i++) {
 		why[i] = recon_place_why_not(container, engine, podman_homes[i]);
 		if (!why[i]) {
-			*ret = (struct recon_home){podman_homes[i], true};
+			*ret = (struct recon_home){.dir = podman_homes[i], .shared = true};
 			return 0;
 		}
 	}

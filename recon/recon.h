@@ -73,6 +73,7 @@ int recon_probe(const struct recon_io *io, const struct eng_container *container
 struct recon_home {
 	const char *dir; /* constant: "/", "/run", "/tmp", … */
 	bool shared;
+	bool beyond; /* the archive API does not reach it: payloads/graft.h does */
 };
 int recon_home(const struct eng_container *container, enum eng_kind engine, struct recon_home *ret,
 	struct sb_err *err) sb_must_check;

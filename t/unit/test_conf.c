@@ -170,13 +170,17 @@ static const struct bad bad_rules[] = {
 	{HEAD "rules:\n- when: {}\n  use: [tools-amd64]\n",
 		"f:5:8: 'use' must be a text, not a list"},
 	{HEAD "rules:\n- when: {}\n  then: tools-amd64\n",
-		"f:5:3: unknown key 'then'; known here: when, use, service"},
+		"f:5:3: unknown key 'then'; known here: when, use, service, graft"},
 	{HEAD "rules:\n- when: {}\n  use: tools-amd64\n  service: nobody\n",
 		"f:6:12: unknown service 'nobody'; known are root, user"},
 	{HEAD "rules:\n- {when: {}, use: tools-amd64, service: Root}\n",
 		"f:4:41: unknown service 'Root'; known are root, user"},
 	{HEAD "rules:\n- when: {}\n  use: tools-amd64\n  service: [user]\n",
 		"f:6:12: 'service' must be a text, not a list"},
+	{HEAD "rules:\n- when: {}\n  use: tools-amd64\n  graft: yes\n",
+		"f:6:10: 'graft' is 'true' or 'false', not 'yes'"},
+	{HEAD "rules:\n- when: {}\n  use: tools-amd64\n  graft: [true]\n",
+		"f:6:10: 'graft' must be a text, not a list"},
 	{HEAD "rules:\n- when:\n  use: tools-amd64\n", "f:4:3: 'when' has no value"},
 	{WHEN("[os]"), "f:4:9: 'when' must be a mapping, not a list"},
 	{WHEN("{distribution: debian}"),
@@ -336,7 +340,7 @@ static const char full[] = "rules:				# before what it refers to\n"
 			   "      label: {tier: gpu, empty: \"\"}\n"
 			   "      client: \"inspect_ai 0.3.*\"\n"
 			   "    use: old\n"
-			   "  - {when: {}, service: user, use: tools-amd64}\n"
+			   "  - {when: {}, service: user, use: tools-amd64, graft: true}\n"
 			   "  - {when: {os: x}, use: tools-amd64, service: root}\n"
 			   "start: [start-server, --verbose]\n"
 			   "install:\n"
@@ -393,6 +397,8 @@ static void test_conf_parse__reads_rules(void **state)
 	assert_int_equal(conf->rules[1].service, CONF_USER);
 	assert_int_equal(conf->rules[2].service, CONF_ROOT);
 	assert_int_equal(conf->rules[1].count, 0);
+	assert_false(conf->rules[0].graft);
+	assert_true(conf->rules[1].graft);
 	assert_int_equal(conf_facts(conf), 1u << SB_FACT_OS | 1u << SB_FACT_ARCH |
 						   1u << SB_FACT_VERSION | 1u << SB_FACT_LABEL |
 						   1u << SB_FACT_CLIENT);

@@ -378,6 +378,38 @@ static void test_receipt_read_status__refuses_short_digests(void **state)
 	}
 }
 
+static void test_receipt_read_graft__tells_what_is_there(void **state)
+{
+	static const struct {
+		const char *members;
+		int outcome;
+		const char *current;
+	} rows[] = {
+		{"\"grafted\":true", 0, ""},
+		{"\"grafted\":false", 1, ""},
+		{"\"grafted\":true,\"current\":\"" SHA "\"", 0, SHA},
+		{"\"grafted\":false,\"current\":\"" SHA "\"", 1, SHA},
+		{"\"current\":\"" SHA "\"", -1, NULL},
+		{"\"grafted\":1", -1, NULL},
+		{"\"grafted\":true,\"current\":\"0a\"", -1, NULL},
+		{"\"grafted\":true,\"current\":null", -1, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(rows); i++) {
+		struct sb_err err = SB_ERR_INIT;
+		char line[512], current[65] = "x";
+		json_auto_t *doc = NULL;
+
+		snprintf(line, sizeof(line), HEAD "\"ok\":true,%s}", rows[i].members);
+		doc = parse(line, &err);
+		assert_int_equal(receipt_read_graft(doc, current, &err), rows[i].outcome);
+		assert_int_equal(err.code, rows[i].outcome < 0 ? SB_MISMATCH : SB_OK);
+		if (rows[i].current)
+			assert_string_equal(current, rows[i].current);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -394,6 +426,7 @@ int main(void)
 		cmocka_unit_test(test_receipt_read_status__reads_ours),
 		cmocka_unit_test(test_receipt_read_status__refuses_odd_ones),
 		cmocka_unit_test(test_receipt_read_status__refuses_short_digests),
+		cmocka_unit_test(test_receipt_read_graft__tells_what_is_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,20 +100,38 @@ static void test_recon_home__is_not_below_a_mount_that_hides_it(void **state)
 	}
 }
 
-static void test_recon_home__does_not_exist_on_docker_with_a_read_only_root(void **state)
+static void test_recon_home__is_beyond_the_archive_on_docker_with_a_read_only_root(void **state)
 {
-	struct scene scene = {.mounts = {tmpfs("/run", true, false), data(ENG_MOUNT_VOLUME, "/v")}};
+	struct scene scene = {.mounts = {tmpfs("/dev/shm", true, false),
+				      data(ENG_MOUNT_VOLUME, "/v"), data(ENG_MOUNT_BIND, "/devs")}};
 	struct recon_home home = {0};
 	struct sb_err err = SB_ERR_INIT;
 
 	(void)state;
-	set(&scene, "running", true, 2);
-	assert_int_equal(recon_home(&scene.container, ENG_DOCKER, &home, &err), -1);
-	assert_int_equal(err.code, SB_UNSUPPORTED);
-	assert_string_equal(err.text,
-		"the root file system is read-only and docker refuses to write below it; start it "
-		"without --read-only, or on podman");
-	assert_null(home.dir);
+	set(&scene, "running", true, 3);
+	assert_int_equal(recon_home(&scene.container, ENG_DOCKER, &home, &err), 0);
+	assert_string_equal(home.dir, "/dev");
+	assert_true(home.beyond);
+	assert_false(home.shared);
+}
+
+/* The host's /dev, for instance. */
+static void test_recon_home__is_not_in_a_dev_of_others(void **state)
+{
+	static const char *const places[] = {"/dev", "/dev/", "/dev/.sbinject"};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(places); i++) {
+		struct scene scene = {.mounts = {data(ENG_MOUNT_BIND, places[i])}};
+		struct recon_home home = {0};
+		struct sb_err err = SB_ERR_INIT;
+
+		set(&scene, "running", true, 1);
+		assert_int_equal(recon_home(&scene.container, ENG_DOCKER, &home, &err), -1);
+		assert_int_equal(err.code, SB_UNSUPPORTED);
+		assert_non_null(strstr(err.text, "'/dev' is a mount"));
+		assert_null(home.dir);
+	}
 }
 
 static void test_recon_home__is_a_tmpfs_of_podman(void **state)
@@ -273,7 +291,9 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_recon_home__is_the_root_where_it_is_writable),
-		cmocka_unit_test(test_recon_home__does_not_exist_on_docker_with_a_read_only_root),
+		cmocka_unit_test(
+			test_recon_home__is_beyond_the_archive_on_docker_with_a_read_only_root),
+		cmocka_unit_test(test_recon_home__is_not_in_a_dev_of_others),
 		cmocka_unit_test(test_recon_home__is_not_below_a_mount_that_hides_it),
 		cmocka_unit_test(test_recon_home__is_a_tmpfs_of_podman),
 		cmocka_unit_test(test_recon_home__names_all_causes_on_podman),

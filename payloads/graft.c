@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include "payloads/graft.h"
+
+#include "engine/clock.h"
+#include "engine/log.h"
+#include "engine/tar.h"
+#include "payloads/receipt.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	END_TIMEOUT_MS = 20 * 1000, /* to delete the helper container */
+	UNDO_MS = 5 * 1000,	    /* for the helper to delete what it brought */
+	LIFE_MS = 120 * 1000,	    /* a helper that nobody ends does so by itself */
+	STALE_MS = 5 * 1000,	    /* one that is not started for so long was forgotten */
+	BUSY_MS = 60 * 1000,
+	PAUSE_MS = 100,
+};
+
+struct graft {
+	struct eng_client *client; /* borrowed */
+	struct eng_exec *streams;  /* owned */
+	char id[65];		   /* "": there is none */
+};
+
+static const char *const when_words[] = {
+	[VISIT_ALWAYS] = "always", [VISIT_IF_HOME] = "home", [VISIT_IF_CURRENT] = "current"};
+
+int graft_check(const struct plan *plan, struct sb_err *err)
+{
+	const char *pids = sb_json_str(plan->container.doc, "HostConfig.PidMode");
+
+	if (!plan->may_graft)
+		return sb_err_set(err, SB_UNSUPPORTED,
+			"the root file system is read-only and docker refuses to write below it; "
+			"--graft allows a short-lived helper container that puts the program "
+			"into its '%s'",
+			plan->home.dir);
+	/* There /proc/1 is another's. */
+	if (pids && *pids && strcmp(pids, "private") != 0)
+		return sb_err_set(err, SB_UNSUPPORTED,
+			"the root file system is read-only, and a helper container cannot tell "
+			"which processes are the container's: its process namespace is '%.80s'",
+			pids);
+	return 0;
+}
+
+/* ---- making it ---- */
+
+static json_t *security(const struct plan *plan)
+{
+	const char *profile = sb_json_str(plan->container.doc, "AppArmorProfile");
+	json_t *list = json_pack("[s]", "no-new-privileges");
+
+	/* Profiles let a process look only at those of the same one. */
+	if (profile && *profile)
+		json_array_append_new(list, json_sprintf("apparmor=%s", profile));
+	return list;
+}
+
+static json_t *describe(const struct plan *plan, const char *program)
+{
+	const char *userns = sb_json_str(plan->container.doc, "HostConfig.UsernsMode");
+	json_t *host = json_pack("{s:s, s:o, s:s, s:[s], s:[s], s:o, s:b, s:{s:s}, s:{s:s}}",
+		"NetworkMode", "none", "PidMode", json_sprintf("container:%s", plan->container.id),
+		"UsernsMode", userns ? userns : "", "CapDrop", "ALL", "CapAdd", "SYS_PTRACE",
+		"SecurityOpt", security(plan), "AutoRemove", 1, "RestartPolicy", "Name", "no",
+		"LogConfig", "Type", "none");
+
+	return json_pack(
+		"{s:s, s:s, s:s, s:[s], s:[s], s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:{s:[s]}, "
+		"s:{s:s}, s:o}",
+		"Image", plan->container.image_id, "User", "0:0", "WorkingDir", "/", "Entrypoint",
+		program, "Cmd", "graft", "OpenStdin", 1, "StdinOnce", 1, "AttachStdin", 1,
+		"AttachStdout", 1, "AttachStderr", 1, "Tty", 0, "NetworkDisabled", 1, "Healthcheck",
+		"Test", "NONE", "Labels", GRAFT_LABEL, plan->container.id, "HostConfig", host);
+}
+
+/*
+ * What has the name: wait while it is at work, delete it if it was never started or has ended.
+ * Names of helper containers are ours by their label only.
+ */
+static int clear_name(const struct plan *plan, const char *name, int64_t since, struct sb_err *err)
+{
+	sb_auto(eng_container_release) struct eng_container other = ENG_CONTAINER_INIT;
+	struct sb_err gone = SB_ERR_INIT;
+	const char *of;
+
+	if (eng_container_inspect(plan->client, name, &other, &gone) < 0) {
+		if (gone.code == SB_NO_CONTAINER)
+			return 0;
+		*err = gone;
+		return -1;
+	}
+	of = json_string_value(json_object_get(other.labels, GRAFT_LABEL));
+	if (!of || strcmp(of, plan->container.id) != 0)
+		return sb_err_set(err, SB_FAILED,
+			"a container that is none of sbinject's has the name '%s' of a helper "
+			"container",
+			name);
+	if (strcmp(other.state, "running") != 0 && sb_now_ms() - since >= STALE_MS) {
+		sb_log(SB_NOTE, "deleting the helper container that another run left behind");
+		return eng_container_delete(plan->client, other.id, err);
+	}
+	sb_sleep_ms(PAUSE_MS);
+	return 0;
+}
+
+static int create(
+	struct graft *graft, const struct plan *plan, const char *program, struct sb_err *err)
+{
+	json_auto_t *spec = describe(plan, program);
+	int64_t since = sb_now_ms();
+	char name[64];
+	int ret;
+
+	if (!spec)
+		return sb_err_nomem(err);
+	snprintf(name, sizeof(name), "sbinject-graft-%.12s", plan->container.id);
+	while ((ret = eng_container_create(graft->client, name, spec, graft->id, err)) == 1) {
+		if (sb_now_ms() - since > BUSY_MS)
+			return sb_err_set(err, SB_UNSUPPORTED,
+				"another run's helper container '%s' does not end", name);
+		if (clear_name(plan, name, since, err) < 0)
+			return -1;
+	}
+	return ret;
+}
+
+static int start(struct graft *graft, const struct visit *visit,
+	const struct graft_program *program, struct sb_err *err)
+{
+	sb_autobuf struct sb_buf tar = SB_BUF_INIT(SB_MAX_PAYLOAD + 65536);
+	char path[180];
+	const struct eng_tar_member members[] = {
+		{".sbinject/", 0700, NULL, 0, NULL},
+		{path + 1, 0755, program->data, program->size, NULL},
+	};
+
+	snprintf(path, sizeof(path), "/.sbinject/%s", visit->name);
+	if (eng_tar_write(members, SB_ARRAY_SIZE(members), &tar, err) < 0 ||
+		create(graft, visit->plan, path, err) < 0 ||
+		eng_archive_put(graft->client, graft->id, "/", tar.data, tar.len, err) < 0 ||
+		eng_exec_attach(graft->client, graft->id, &graft->streams, err) < 0)
+		return -1;
+	return eng_container_start(graft->client, graft->id, err);
+}
+
+/* ---- its report ---- */
+
+/* A helper shares the fate of the container's processes; what failed may not be its fault. */
+static int explain(const struct plan *plan, struct sb_err *err)
+{
+	sb_auto(eng_container_release) struct eng_container now = ENG_CONTAINER_INIT;
+	struct sb_err why = SB_ERR_INIT;
+
+	if (err->code == SB_INTERRUPTED || err->code == SB_NO_ENGINE)
+		return -1;
+	if (eng_container_inspect(plan->client, plan->container.id, &now, &why) < 0 ||
+		eng_container_need_running(&now, &why) < 0) {
+		*err = why;
+		return -1;
+	}
+	if (err->code == SB_NO_CONTAINER)
+		err->code = SB_UNSUPPORTED;
+	return sb_err_wrap(err, "the helper container for a read-only root");
+}
+
+/* The helper's own visit, so to say: its streams, and the nonce of the visit it is for. */
+static json_t *ask(const struct graft *graft, const struct visit *visit,
+	const struct graft_program *program, enum visit_when when, struct sb_err *err)
+{
+	struct visit helper = {.plan = visit->plan, .exec = graft->streams};
+
+	memcpy(helper.nonce, visit->nonce, sizeof(helper.nonce));
+	return visit_converse(&helper,
+		json_pack("{s:s, s:s, s:s, s:i}", "sha256", program->sha256, "staged", visit->name,
+			"when", when_words[when], "timeout_ms",
+			eng_time_left(graft->client, LIFE_MS)),
+		err);
+}
+
+int graft_begin(struct visit *visit, const struct graft_program *program, enum visit_when when,
+	struct sb_err *err)
+{
+	struct graft *graft = calloc(1, sizeof(*graft));
+	json_auto_t *receipt = NULL;
+
+	if (!graft)
+		return sb_err_nomem(err);
+	graft->client = visit->plan->client;
+	visit->graft = graft;
+	if (graft_check(visit->plan, err) < 0)
+		return -1;
+	sb_log(SB_NOTE, "bringing the program into '%s' by a helper container",
+		visit->plan->home_path);
+	if (start(graft, visit, program, err) < 0)
+		return explain(visit->plan, err);
+	receipt = ask(graft, visit, program, when, err);
+	if (!receipt)
+		return explain(visit->plan, err);
+	return receipt_read_graft(receipt, visit->current, err);
+}
+
+/* ---- the end of it ---- */
+
+static void await_end(struct eng_exec *streams)
+{
+	sb_autobuf struct sb_buf out = SB_BUF_INIT(SB_MAX_RECEIPT);
+	int64_t until = sb_deadline(UNDO_MS);
+	struct sb_err ignored = SB_ERR_INIT;
+	int left;
+
+	if (eng_exec_close_stdin(streams, &ignored) < 0)
+		return;
+	while ((left = sb_left_ms(until, UNDO_MS)) > 0 &&
+		eng_exec_read(streams, left, &out, &ignored) == 0)
+		sb_buf_reset(&out);
+}
+
+void graft_end(struct graft *graft, bool undo)
+{
+	struct sb_err err = SB_ERR_INIT;
+
+	if (!graft)
+		return;
+	if (graft->id[0]) {
+		eng_begin_cleanup(graft->client, END_TIMEOUT_MS);
+		if (undo && graft->streams)
+			await_end(graft->streams);
+		/* Its streams are open until it is gone: it must not undo what has succeeded. */
+		if (eng_container_delete(graft->client, graft->id, &err) < 0)
+			sb_log(SB_NOTE, "the helper container %.12s will end by itself: %s",
+				graft->id, err.text);
+	}
+	eng_exec_close(graft->streams);
+	free(graft);
+}

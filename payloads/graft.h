@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bringing a program into a home that the archive API does not reach: the /dev of a Docker
+ * container whose root file system is read-only.
+ *
+ * A helper container does it. It is made from the image that the container was made from, so that
+ * nothing is pulled; before it is started our own program is put into it, the only one that it ever
+ * runs. It has no network, shares the container's process namespace, where /proc/1/root is the
+ * container's file system, and has one capability, CAP_SYS_PTRACE, which that link demands. The
+ * program writes a copy of itself into the home, says so in a receipt, and waits: when its stdin
+ * ends, be it that we are done, have failed, or were killed, it deletes the copy unless the copy
+ * has put itself in place meanwhile, ends, and the engine deletes the helper container.
+ *
+ * For a container there is one at a time, as its name is made from the container's id: what a
+ * killed run left behind without having started it is in the way of the next, which deletes it.
+ */
+#ifndef PAYLOADS_GRAFT_H
+#define PAYLOADS_GRAFT_H
+
+#include "payloads/visit.h"
+
+#define GRAFT_LABEL "sbinject.graft" /* on helper containers: the id of the container */
+
+/* What is to be brought. */
+struct graft_program {
+	const char *sha256;
+	const void *data;
+	size_t size;
+};
+
+/* An error that says why there can be no helper container, or that it has to be allowed. */
+int graft_check(const struct plan *plan, struct sb_err *err) sb_must_check;
+
+/*
+ * Bring the program into the home as visit->name; visit->graft is then the helper container, which
+ * has to be ended. 1: there is not `when` what there has to be, and nothing was brought;
+ * visit->current tells what there is.
+ */
+int graft_begin(struct visit *visit, const struct graft_program *program, enum visit_when when,
+	struct sb_err *err) sb_must_check;
+
+/*
+ * Delete the helper container. With `undo` it is first given the time to delete what it brought.
+ * Frees; NULL is fine.
+ */
+void graft_end(struct graft *graft, bool undo);
+
+#endif
