@@ -335,7 +335,8 @@ static int put_cleaner(struct visit *cleaner, struct sb_err *err)
 	return put_program(cleaner, &program, VISIT_IF_HOME, err);
 }
 
-static int clean(struct visit *cleaner, json_t *question, struct sb_err *err)
+/* *ret_stands: there still is an installation, which another run has made. */
+static int clean(struct visit *cleaner, json_t *question, bool *ret_stands, struct sb_err *err)
 {
 	json_auto_t *receipt = NULL;
 
@@ -343,6 +344,7 @@ static int clean(struct visit *cleaner, json_t *question, struct sb_err *err)
 		receipt = visit_converse(cleaner, question, err);
 	else
 		json_decref(question);
+	*ret_stands = receipt && sb_json_bool(receipt, "stands");
 	return receipt ? 0 : -1;
 }
 
@@ -353,27 +355,28 @@ static int clean(struct visit *cleaner, json_t *question, struct sb_err *err)
 static int discard(const struct visit *failed, struct sb_err *err)
 {
 	sb_auto(visit_end) struct visit cleaner = {.plan = failed->plan};
-
 	int ret = put_cleaner(&cleaner, err);
+	bool stands;
 
 	if (ret)
 		return ret < 0 ? -1 : 0;
 	return clean(&cleaner,
 		json_pack("{s:[s, s], s:s}", "discard", failed->name, cleaner.name, "born",
 			failed->nonce),
-		err);
+		&stands, err);
 }
 
-/* What the user may have made, which is nothing if its program did not even start. */
-static void discard_users_part(const struct visit *failed)
+/* What the user may have made, which is nothing if its program does not even start. */
+static void discard_users_part(const struct visit *failed, bool *ret_stands)
 {
 	sb_auto(visit_end) struct visit cleaner = {.plan = failed->plan, .as_user = true};
-	struct sb_err ignored = SB_ERR_INIT;
+	struct sb_err err = SB_ERR_INIT;
 
-	if (put_cleaner(&cleaner, &ignored) == 0 &&
+	*ret_stands = false;
+	if (put_cleaner(&cleaner, &err) < 0 ||
 		clean(&cleaner, json_pack("{s:[], s:s}", "discard", "born", failed->nonce),
-			&ignored) < 0)
-		sb_log(SB_NOTE, "as the container's user: %s", ignored.text);
+			ret_stands, &err) < 0)
+		sb_log(SB_NOTE, "as the container's user: %s", err.text);
 }
 
 static int discard_for_user(const struct visit *failed, struct sb_err *err)
@@ -381,17 +384,19 @@ static int discard_for_user(const struct visit *failed, struct sb_err *err)
 	sb_auto(visit_end) struct visit cleaner = {.plan = failed->plan};
 	char link[80];
 	const struct eng_tar_member current = {".sbinject/current", 0777, NULL, 0, link};
+	bool stands;
 
-	if (!failed->answered)
-		discard_users_part(failed);
+	discard_users_part(failed, &stands);
 	/* The program of a service that was there before stays, and may have been there, too. */
 	name_current(failed->before, link);
 	if (failed->before[0])
 		return put(failed->plan, &current, 1, err);
+	if (stands)
+		return 0;
 	if (put_cleaner(&cleaner, err) < 0)
 		return -1;
-	return clean(
-		&cleaner, json_pack("{s:[s], s:b}", "discard", cleaner.name, "user_gone", 1), err);
+	return clean(&cleaner, json_pack("{s:[s], s:b}", "discard", cleaner.name, "user_gone", 1),
+		&stands, err);
 }
 
 /* *why stays the reason to be told, with a word added if undoing failed too. */

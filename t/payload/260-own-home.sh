@@ -61,7 +61,8 @@ is "$(user_uninstall | jq -c '[.ok,.was]'):$(servers):$(ls -A "$R/tmp" "$R/var/t
 is "$(root_uninstall '.user_gone=true' | jq -c '[.ok,.was]'):$(users_listing)" "[true,null]:$before" '… and root the rest'
 put_user; is "$(user_install '.start=["no-such-command"]' | short):$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" '[false,null,null,null,"start"]:' 'a first one that fails leaves nothing'
 n=$(user_install | jq -r .nonce)
-is "$(user_spec ".born=\"$n\"|.discard=[]" | brought uninstall | jq -c .ok):$(servers):$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" 'true:0:' 'one whose receipt was lost can be taken back'
+is "$(user_spec ".born=.nonce|.discard=[]" | brought uninstall | jq -c '[.ok,.removed,.stands]'):$(servers)" '[true,0,true]:1' 'one of another run is not taken back, and said to stand'
+is "$(user_spec ".born=\"$n\"|.discard=[]" | brought uninstall | jq -c '[.ok,.stands]'):$(servers):$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" '[true,null]:0:' 'one whose receipt was lost can be taken back'
 put; printf '{"nonce":"%s","home":"/.sbinject","discard":["%s"],"user_gone":true}\n' "$(nonce)" "$STAGED" | env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" uninstall >/dev/null
 is "$(users_listing)" "$before" "… and what was brought for it"
 

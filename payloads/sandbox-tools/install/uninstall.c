@@ -17,12 +17,14 @@
 #include "payloads/sandbox-tools/install/process.h"
 #include "payloads/sandbox-tools/install/spec.h"
 
-static int report(const struct spec *spec, int removed, bool is_users)
+static int report(const struct spec *spec, int removed, bool is_users, bool stands)
 {
 	json_t *receipt = receipt_new(spec, 1);
 
 	if (receipt)
 		json_object_set_new(receipt, "removed", json_integer(removed));
+	if (receipt && stands)
+		json_object_set_new(receipt, "stands", json_true());
 	if (receipt && is_users)
 		json_object_set_new(receipt, "was", json_string("user"));
 	return receipt_print(receipt, 0);
@@ -86,7 +88,7 @@ static int run(const struct cli *cli)
 	struct erase erase = {.home = &home, .spec = &spec, .own_digest = hex};
 	struct fail fail = FAIL_INIT;
 	json_t *state = NULL;
-	bool is_users = false;
+	bool is_users = false, stands = false;
 	int removed = 0, dropped = 0, r;
 
 	(void)cli;
@@ -105,12 +107,13 @@ static int run(const struct cli *cli)
 	if (r >= 0 && !is_users) {
 		erase.state = state;
 		r = remove_wanted(&erase, &removed, &fail);
+		stands = spec.discard && state && !is_born_of(state, &spec);
 	}
 	json_decref(state);
 	home_close(&home);
 	if (spec.beside)
 		removed += beside_remove(spec.home, spec.discard);
-	return r < 0 ? receipt_fail(&spec, &fail) : report(&spec, removed + dropped, is_users);
+	return r < 0 ? receipt_fail(&spec, &fail) : report(&spec, removed + dropped, is_users, stands);
 }
 
 const struct cli_command cli_uninstall = {
