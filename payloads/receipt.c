@@ -11,6 +11,7 @@ static const struct {
 	{"readonly", SB_UNSUPPORTED},
 	{"noexec", SB_UNSUPPORTED},
 	{"nospace", SB_UNSUPPORTED},
+	{"limit", SB_UNSUPPORTED},
 	{"occupied", SB_UNSUPPORTED},
 	{"denied", SB_UNSUPPORTED},
 	{"digest", SB_MISMATCH},

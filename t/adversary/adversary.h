@@ -41,8 +41,9 @@ extern const char *host_dir;
 void clear(const char *path);
 /* Puts the n-th of many kinds of obstacles at a path where nothing is. */
 void put_obstacle(const char *path, unsigned n);
-/* Puts the n-th of the obstacles for readers: files of every evil content. */
-void put_nonsense(const char *path, unsigned n);
+/* Puts the n-th of the obstacles for readers: files of every evil content; without 'may_block', not
+   those that a reader would wait for. */
+void put_nonsense(const char *path, unsigned n, bool may_block);
 /* A directory open to everybody. */
 void put_dir(const char *path);
 /* An executable copy of this program, in one step, over whatever is there. */

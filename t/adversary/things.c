@@ -235,13 +235,13 @@ static void put_root_entry(const char *path)
 	put_text(path, text, sizeof(text) - 1, 0644);
 }
 
-void put_nonsense(const char *path, unsigned n)
+void put_nonsense(const char *path, unsigned n, bool may_block)
 {
-	static void (*const kinds[])(const char *) = {put_huge, put_escapes, put_fifo, put_loop,
-		put_binary, put_link_to_host, put_dir, put_root_entry, put_dangling_link,
-		put_proc_link, put_impostor};
+	static void (*const kinds[])(const char *) = {put_huge, put_escapes, put_loop, put_binary,
+		put_link_to_host, put_dir, put_root_entry, put_dangling_link, put_proc_link,
+		put_impostor, put_fifo};
 
-	kinds[n % ARRAY_SIZE(kinds)](path);
+	kinds[n % (ARRAY_SIZE(kinds) - (may_block ? 0 : 1))](path);
 }
 
 /* Into the directory itself: a rename must not cross file systems. */

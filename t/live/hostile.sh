@@ -9,7 +9,7 @@ adversary=$top/build/adversary
 contract=/var/tmp/.da7be258e003d428/inspect-sandbox-tools
 : "${ROUNDS:=1}"
 allowed_s=12            # for sbinject itself
-limit=$((allowed_s + 40)) # undoing, and a machine that is busy, included: more is a hang
+grace_s=40               # for undoing, on a machine that is busy: more is a hang
 sentinel=$tmp/host
 total_rounds=0 total_steps=0 total_true=0 total_forged=0
 
@@ -58,6 +58,7 @@ arena() {
     \"User\":\"$uid:$uid\",\"Cmd\":[\"/adversary\",\"$attack\",\"$sentinel\"]}" | jq -r .Id)
   curl -sN --unix-socket "$(engine_socket "$ENGINE")" -H 'Content-Type: application/json' \
     -d '{"Detach":false,"Tty":false}' "http://d/exec/$exec/start" | exec_frames >"$tmp/rounds" 2>&1 &
+  talk=$!
   for _ in $(seq 500); do [ ! -s "$tmp/rounds" ] || break; sleep 0.02; done
   bad='' steps=0 codes=()
   : >"$tmp/said"
@@ -67,7 +68,8 @@ arenas=0
 # arena_end: the verdict.
 arena_end() {
   local rounds i tally=''
-  ctr_rm "$ENGINE" "$id" || :
+  api_timeout=20 ctr_rm "$ENGINE" "$id" || fail "$1: the engine still removes the container"
+  kill "$talk" 2>/dev/null || :
   wait || :
   rounds=$(sed -n 's/^rounds //p' "$tmp/rounds" | tail -n 1)
   for i in "${!codes[@]}"; do tally+=" $i:${codes[$i]}"; done
@@ -92,7 +94,7 @@ is_clean() {
 step() {
   local expected=$1 lines
   shift
-  run timeout -k 5 "$limit" "$SBINJECT" "$@"
+  run timeout -k 5 "$((allowed_s + grace_s))" "$SBINJECT" "$@"
   steps=$((steps + 1))
   codes[rc]=$((${codes[rc]:-0} + 1))
   [[ " $expected " == *" $rc "* ]] || wrong "$1: an exit code that it should not have"

@@ -145,6 +145,7 @@ static void test_receipt_code__translates_errors(void **state)
 	} rows[] = {
 		{ EROFS, "readonly" }, { ENOSPC, "nospace" }, { EACCES, "denied" },
 		{ EPERM, "denied" },   { ENOTDIR, "occupied" }, { ETIMEDOUT, "timeout" },
+		{ EAGAIN, "limit" },   { ENOMEM, "limit" },
 		{ EIO, "internal" },   { 0, "internal" },
 	};
 	struct fail fail = FAIL_INIT;

@@ -107,6 +107,7 @@ static void test_receipt_parse__turns_failures_into_codes(void **state)
 		{"readonly", SB_UNSUPPORTED},
 		{"noexec", SB_UNSUPPORTED},
 		{"nospace", SB_UNSUPPORTED},
+		{"limit", SB_UNSUPPORTED},
 		{"occupied", SB_UNSUPPORTED},
 		{"denied", SB_UNSUPPORTED},
 		{"digest", SB_MISMATCH},

@@ -222,6 +222,8 @@ static const struct {
 	{EROFS, "readonly"},
 	{ENOSPC, "nospace"},
 	{EDQUOT, "nospace"},
+	{EAGAIN, "limit"},
+	{ENOMEM, "limit"},
 	{EACCES, "denied"},
 	{EPERM, "denied"},
 	{ETIMEDOUT, "timeout"},
