@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034	# variables for the tests
+# shellcheck shell=bash disable=SC2034,SC2154	# variables for the tests, and of lib.sh
 # SPDX-License-Identifier: MIT
 # hostile.sh: for tests with an adversary (t/adversary) inside the container: starting it, working
 # on the container meanwhile, and judging what sbinject said by what the host sees for itself.
@@ -65,9 +65,20 @@ arena() {
 }
 arenas=0
 
-# arena_end: the verdict.
+# end_all: every process of the container but its first, from the host: an engine waits for an exec
+# that somebody inside has stopped, and cannot remove the container meanwhile.
+end_all() {
+  local pid
+  for pid in /proc/[0-9]*; do
+    pid=${pid#/proc/}
+    [ "$pid" = "$pid1" ] || [ "$(readlink "/proc/$pid/ns/pid")" != "$inside" ] || kill -KILL "$pid" 2>/dev/null || :
+  done
+}
+
+# arena_end LABEL: the verdict.
 arena_end() {
   local rounds i tally=''
+  end_all
   api_timeout=20 ctr_rm "$ENGINE" "$id" || fail "$1: the engine still removes the container"
   kill "$talk" 2>/dev/null || :
   wait || :
