@@ -32,10 +32,9 @@ static int shown_length(const char *name)
 {
 	size_t len = strnlen(name, NAME_SHOWN + 1);
 
-	if (len <= NAME_SHOWN)
-		return (int)len;
-	for (len = NAME_SHOWN; len > 0 && ((unsigned char)name[len] & 0xc0) == 0x80;)
-		len--;
+	if (len > NAME_SHOWN)
+		while (--len > 0 && ((unsigned char)name[len] & 0xc0) == 0x80)
+			;
 	return (int)len;
 }
 
