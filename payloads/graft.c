@@ -88,10 +88,12 @@ static int clear_name(const struct plan *plan, const char *name, int64_t since, 
 	const char *of;
 
 	if (eng_container_inspect(plan->client, name, &other, &gone) < 0) {
-		if (gone.code == SB_NO_CONTAINER)
-			return 0;
-		*err = gone;
-		return -1;
+		if (gone.code != SB_NO_CONTAINER) {
+			*err = gone;
+			return -1;
+		}
+		sb_sleep_ms(PAUSE_MS);
+		return 0;
 	}
 	of = json_string_value(json_object_get(other.labels, GRAFT_LABEL));
 	if (!of || strcmp(of, plan->container.id) != 0)

@@ -79,7 +79,7 @@ refused() {
 volume() { volumes+=("$(unique "$1")"); }
 
 # Docker mounts a tmpfs noexec unless told otherwise, Podman does not.
-case $ENGINE in docker*) plain=link ;; *) plain=file ;; esac
+case $ENGINE in docker*) plain='link' ;; *) plain='file' ;; esac
 
 mounted 'tmpfs' /var/tmp '{"Tmpfs":{"/var/tmp":""}}' "$plain"
 mounted 'tmpfs, exec' /var/tmp '{"Tmpfs":{"/var/tmp":"exec"}}' file
@@ -94,9 +94,11 @@ volume v
 mounted 'volume' /var/tmp "{\"Binds\":[\"${volumes[-1]}:/var/tmp\"]}" file
 mounted 'volume, read-only' /var/tmp "{\"Binds\":[\"${volumes[-1]}:/var/tmp:ro\"]}" none
 mounted 'tmpfs on tmp and run' /tmp '{"Tmpfs":{"/tmp":"","/run":""}}' file
-# Docker puts what is uploaded there below the mount, where nobody sees it.
-case $ENGINE in docker*) refused "a tmpfs on the home" '{"Tmpfs":{"/.sbinject":""}}' "'/.sbinject' is" ;; esac
 case $ENGINE in
+  docker*)
+    # what is uploaded there ends below the mount, where nobody sees it
+    refused 'a tmpfs on the home' '{"Tmpfs":{"/.sbinject":""}}' "'/.sbinject' is"
+    ;;
   podman*)
     mounted 'read-only root' /var/tmp '{"ReadonlyRootfs":true}' file /run/.sbinject
     mounted 'read-only root, noexec tmpfs' /var/tmp '{"ReadonlyRootfs":true,"Tmpfs":{"/var/tmp":"noexec"}}' link /run/.sbinject
