@@ -30,6 +30,8 @@ static void check_word(const char *word, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct sb_err err = SB_ERR_INIT, err_install = SB_ERR_INIT, err_status = SB_ERR_INIT;
+	struct sb_err err_graft = SB_ERR_INIT;
+	char current[65];
 	bool ours;
 	json_auto_t *doc = receipt_parse((const char *)data, size, "n", &ours, &err);
 	struct deliver_receipt receipt = {0};
@@ -54,5 +56,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_word(status.release, sizeof(status.release));
 		check_word(status.sha256, sizeof(status.sha256));
 	}
+	if (receipt_read_graft(doc, current, &err_graft) < 0)
+		check_error(&err_graft);
+	else
+		check_word(current, sizeof(current));
 	return 0;
 }
