@@ -210,20 +210,23 @@ pid=$(start 'sleep 5; echo lost'); (timeout 0.3 "$T" exec '{"jsonrpc":"2.0","id"
 pid=$(start 'sleep 0.6; echo kept'); (timeout 0.3 "$T" exec '{"jsonrpc":"2.0","id":1,"method":"exec_remote_poll","params":{"pid":'"$pid"',"ack_seq":0}}' >/dev/null); sleep 0.7
 is "$(poll "$pid" | jq -c '.result|[.state,.stdout]')" '["completed","kept\n"]' 'an end whose asker has gone is kept for the next'
 is "$(ps -o stat= --ppid "$(server)" | grep -c Z)" 0 'no zombies'
+many=1000; plain || many=100 # a process under sanitizers is slow to fork
 for i in $(seq 50); do start true; done >/dev/null; sleep 0.3; a=$(rss) f=$(fds)
-seq 1000 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_start","params":{"command":"echo &"}}/' | "$T" pipe | jq .result.pid >"$W/pids"
+seq $many | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_start","params":{"command":"echo &"}}/' | "$T" pipe | jq .result.pid >"$W/pids"
 sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_poll","params":{"pid":&,"ack_seq":0}}/' "$W/pids" | "$T" pipe >"$W/r"
-is "$(jq -r 'select(.result.state=="completed").result.stdout' "$W/r" | sort -n | grep . | tr '\n' ' ' | md5sum)" "$(seq 1000 | tr '\n' ' ' | md5sum)" '1000 jobs, each with its output and end'
+is "$(jq -r 'select(.result.state=="completed").result.stdout' "$W/r" | sort -n | grep . | tr '\n' ' ' | md5sum)" "$(seq $many | tr '\n' ' ' | md5sum)" "$many jobs, each with its output and end"
 for n in 1 2 3; do
-	seq 1000 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_start","params":{"command":"echo &"}}/' | "$T" pipe | jq .result.pid >"$W/pids"
+	seq $many | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_start","params":{"command":"echo &"}}/' | "$T" pipe | jq .result.pid >"$W/pids"
 	sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_poll","params":{"pid":&,"ack_seq":0}}/' "$W/pids" | "$T" pipe >"$W/r"
 	[ $n = 1 ] && b=$(rss)
 done
 is "$(fds)" "$f" '… leave no descriptor'
 ! plain || [ $(($(rss) - b)) -lt 500 ]; ok $? "… and no memory ($a, $b → $(rss) KB)"
-seq 3000 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_start","params":{"command":"true"}}/' | "$T" pipe | jq .result.pid >"$W/pids"
-sleep 1; n=$(sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_close_stdin","params":{"pid":&,"ack_seq":0}}/' "$W/pids" | "$T" pipe | grep -c 'stdin is not')
-[ "$n" -le 1200 ] && [ "$n" -ge 1000 ]; ok $? "of jobs nobody asks for the last thousand are kept ($n)"
+if plain; then
+	seq 3000 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_start","params":{"command":"true"}}/' | "$T" pipe | jq .result.pid >"$W/pids"
+	sleep 1; n=$(sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_close_stdin","params":{"pid":&,"ack_seq":0}}/' "$W/pids" | "$T" pipe | grep -c 'stdin is not')
+	[ "$n" -le 1200 ] && [ "$n" -ge 1000 ]; ok $? "of jobs nobody asks for the last thousand are kept ($n)"
+fi
 "$T" stop-server; ok $? 'stop'
 is "$(pgrep -fc 'sleep [23]0')" 0 'nothing is left'
 

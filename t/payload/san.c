@@ -7,6 +7,8 @@
 
 const char *__asan_default_options(void);
 const char *__ubsan_default_options(void);
+const char *__lsan_default_options(void);
+const char *__lsan_default_suppressions(void);
 int __lsan_is_turned_off(void);
 
 /* Reports go where lib.sh looks for them in the end, whoever wrote them. What the program does when
@@ -20,6 +22,17 @@ const char *__asan_default_options(void)
 const char *__ubsan_default_options(void)
 {
 	return "print_stacktrace=1";
+}
+
+const char *__lsan_default_options(void)
+{
+	return "print_suppressions=0";
+}
+
+/* Lives until the last writer of a pipe has gone, which may be after the server. */
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:mcp_stderr_open\n";
 }
 
 static const char *command = "";
