@@ -48,8 +48,8 @@ static int dry_run(struct plan *plan, const char *ref, struct cmd_result *ret, s
 		return -1;
 	ret->json = describe(plan, ref, "dry-run");
 	snprintf(ret->line, sizeof(ret->line),
-		"%s: would %s '%s' (%zu bytes, sha256 %.12s) at '%s' %sby rule %.200s:%d; nothing was changed",
-		ref,
+		"%s: would %s%s '%s' (%zu bytes, sha256 %.12s) at '%s' %sby rule %.200s:%d; nothing was changed",
+		ref, plan->must_start ? "start it and " : "",
 		present	   ? "check"
 		: other[0] ? "replace what is there by"
 			   : "inject",
@@ -129,7 +129,7 @@ const struct cmd cmd_inject = {
 		"engine, exactly one payload is chosen by the rules, uploaded, started and proven to be\n"
 		"the one that was chosen. A container that has it already is only checked. Names, ids and\n"
 		"unique beginnings of ids are understood. Nothing is left behind by a failure.\n",
-	.opts = OPTS_DELIVER | OPTS_EACH | OPT(DRY_RUN),
+	.opts = OPTS_DELIVER | OPTS_EACH | OPT(DRY_RUN) | OPT(START),
 	.min_args = 1,
 	.max_args = -1,
 	.default_timeout_s = 60,

@@ -15,6 +15,7 @@ const struct opt_spec opt_specs[OPT_COUNT] = {
 	[OPT_TIMEOUT] = {'t', "timeout", "SECONDS", "time allowed for each container; 0: no limit"},
 	[OPT_JOBS] = {'j', "jobs", "N", "containers worked on at once (default 4)"},
 	[OPT_DRY_RUN] = {'n', "dry-run", NULL, "say what would be done, change nothing"},
+	[OPT_START] = {0, "start", NULL, "start a container that does not run, payload in place"},
 	[OPT_JSON] = {0, "json", NULL, "one JSON object per line on stdout, also for failures"},
 	[OPT_ALL] = {'a', "all", NULL, "also containers that do not run"},
 	[OPT_CHECK] = {0, "check", NULL, "check a rules file and say what is wrong"},

@@ -18,6 +18,7 @@ enum opt_id {
 	OPT_TIMEOUT,
 	OPT_JOBS,
 	OPT_DRY_RUN,
+	OPT_START,
 	OPT_JSON,
 	OPT_ALL,
 	OPT_CHECK,

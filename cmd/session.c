@@ -33,6 +33,12 @@ int cmd_session_open(const struct cmd_env *env, struct cmd_session *ret, struct 
 
 struct plan_opts cmd_plan_opts(const struct cmd_env *env, const struct cmd_session *session)
 {
-	return (struct plan_opts){session->conf, env->opts.text[OPT_CLIENT], env->opts.require,
-		&session->key, cmd_has(env, OPT_GRAFT)};
+	return (struct plan_opts){
+		.conf = session->conf,
+		.client = env->opts.text[OPT_CLIENT],
+		.require = env->opts.require,
+		.start = cmd_has(env, OPT_START),
+		.graft = cmd_has(env, OPT_GRAFT),
+		.key = &session->key,
+	};
 }

@@ -213,6 +213,11 @@ int eng_container_need_running(const struct eng_container *container, struct sb_
 		container->name, container->state, advice);
 }
 
+bool eng_container_can_start(const struct eng_container *container)
+{
+	return !strcmp(container->state, "created") || !strcmp(container->state, "exited");
+}
+
 static void copy_word(char *dst, size_t size, const json_t *doc, const char *path)
 {
 	const char *text = text_at(doc, path);

@@ -59,16 +59,18 @@ int eng_container_create(struct eng_client *client, const char *name, const json
 	return take_id(&reply, ret, err);
 }
 
-int eng_container_start(struct eng_client *client, const char *id, struct sb_err *err)
+int eng_container_start(
+	struct eng_client *client, const char *id, enum sb_code refused, struct sb_err *err)
 {
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
 	struct eng_http_req req = {.method = "POST"};
 
 	if (request(client, &req, "/containers/%s/start", id, &reply, err) < 0)
 		return -1;
-	return reply.status == 204
+	/* 304: it runs already */
+	return reply.status == 204 || reply.status == 304
 		       ? 0
-		       : eng_refused(client, &reply, SB_UNSUPPORTED, "start a container", err);
+		       : eng_refused(client, &reply, refused, "start the container", err);
 }
 
 /* 1: the engine is at it already. */

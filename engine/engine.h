@@ -101,6 +101,9 @@ int eng_container_inspect(struct eng_client *client, const char *ref, struct eng
 int eng_container_need_running(
 	const struct eng_container *container, struct sb_err *err) sb_must_check;
 
+/* Never started, or ended: neither paused nor about to be restarted or removed. */
+bool eng_container_can_start(const struct eng_container *container);
+
 struct eng_image {
 	char os[32];
 	char arch[32]; /* "" is unknown in all three */
@@ -123,8 +126,10 @@ int eng_container_list(
  */
 int eng_container_create(struct eng_client *client, const char *name, const json_t *spec,
 	char ret[65], struct sb_err *err) sb_must_check;
-int eng_container_start(
-	struct eng_client *client, const char *id, struct sb_err *err) sb_must_check;
+
+/* Start it; one that runs already is fine. Fails with `refused` when the engine will not. */
+int eng_container_start(struct eng_client *client, const char *id, enum sb_code refused,
+	struct sb_err *err) sb_must_check;
 
 /* Kill it if it runs, delete it and its anonymous volumes, and be sure that it is gone. */
 int eng_container_delete(

@@ -146,7 +146,7 @@ static int start(struct graft *graft, const struct visit *visit,
 		eng_archive_put(graft->client, graft->id, "/", tar.data, tar.len, err) < 0 ||
 		eng_exec_attach(graft->client, graft->id, &graft->streams, err) < 0)
 		return -1;
-	return eng_container_start(graft->client, graft->id, err);
+	return eng_container_start(graft->client, graft->id, SB_UNSUPPORTED, err);
 }
 
 /* ---- its report ---- */

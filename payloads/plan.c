@@ -92,14 +92,21 @@ static void find_user_home(struct plan *plan)
 int plan_make(struct eng_client *client, const struct plan_opts *opts, const char *ref,
 	struct plan *ret, struct sb_err *err)
 {
-	if (plan_look(client, opts, ref, ret, err) < 0 ||
-		eng_container_need_running(&ret->container, err) < 0)
+	if (plan_look(client, opts, ref, ret, err) < 0)
+		return -1;
+	ret->must_start = opts->start && eng_container_can_start(&ret->container);
+	if (!ret->must_start && eng_container_need_running(&ret->container, err) < 0)
 		return -1;
 	ret->rule = rule_match(opts->conf, &ret->facts, err);
 	if (!ret->rule || payload_load(ret->rule->use, &ret->payload, err) < 0 ||
 		check_require(ret, &opts->require, err) < 0 ||
 		recon_home(&ret->container, eng_client_kind(client), &ret->home, err) < 0)
 		return -1;
+	if (ret->must_start && (ret->home.shared || ret->home.beyond))
+		return sb_err_set(err, SB_NO_CONTAINER,
+			"container '%s' is not running, and its root is read-only: start it first, "
+			"'--start' cannot",
+			ret->container.name);
 	snprintf(ret->home_path, sizeof(ret->home_path), "%s/.sbinject",
 		strcmp(ret->home.dir, "/") ? ret->home.dir : "");
 	ret->may_graft = opts->graft || ret->rule->graft;

@@ -22,6 +22,7 @@ struct plan_opts {
 	const struct conf *conf;
 	const char *client; /* --client, or NULL */
 	struct plan_require require;
+	bool start;	       /* a container that does not run will be started */
 	const struct key *key; /* for names that only this user knows */
 	bool graft;	       /* --graft */
 };
@@ -37,6 +38,7 @@ struct plan {
 	struct recon_home home;
 	bool as_user;	     /* the service is the container's own user's, who is not root */
 	bool may_graft;	     /* a helper container is allowed */
+	bool must_start;     /* before anything can be run in it */
 	char home_path[64];  /* "/.sbinject" */
 	char user_home[300]; /* the home that such a user makes beside the program's directory */
 	char keep[KEY_NAME_SIZE];      /* name of a program for root that may be run again; or "" */

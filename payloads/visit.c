@@ -188,12 +188,17 @@ static int put_program(struct visit *visit, const struct graft_program *program,
 
 int visit_run(struct visit *visit, const char *command, struct sb_err *err)
 {
+	struct plan *plan = visit->plan;
 	char path[256];
 	const char *argv[] = {path, command, NULL};
 
-	snprintf(path, sizeof(path), "%s/%s",
-		is_beside(visit) ? visit->plan->home.dir : visit->plan->home_path, visit->name);
-	return eng_exec_start(visit->plan->client, visit->plan->container.id,
+	if (plan->must_start &&
+		eng_container_start(plan->client, plan->container.id, SB_NO_CONTAINER, err) < 0)
+		return -1;
+	plan->must_start = false;
+	snprintf(path, sizeof(path), "%s/%s", is_beside(visit) ? plan->home.dir : plan->home_path,
+		visit->name);
+	return eng_exec_start(plan->client, plan->container.id,
 		visit->as_user ? ENG_AS_USER : ENG_AS_ROOT, argv, &visit->exec, err);
 }
 
@@ -226,6 +231,18 @@ static void first_words(struct visit *visit, const struct sb_buf *out, char *tex
 	sb_text_clean(text, size, line, strcspn(line, "\r\n"));
 }
 
+enum presence { RUNS, STOPPED, GONE };
+
+static enum presence look_again(const struct plan *plan)
+{
+	sb_auto(eng_container_release) struct eng_container now = ENG_CONTAINER_INIT;
+	struct sb_err err = SB_ERR_INIT;
+
+	if (eng_container_inspect(plan->client, plan->container.id, &now, &err) < 0)
+		return err.code == SB_NO_CONTAINER ? GONE : RUNS;
+	return eng_container_need_running(&now, &err) < 0 ? STOPPED : RUNS;
+}
+
 int visit_explain(struct visit *visit, const struct sb_buf *out, struct sb_err *err)
 {
 	const struct plan *plan = visit->plan;
@@ -238,6 +255,10 @@ int visit_explain(struct visit *visit, const struct sb_buf *out, struct sb_err *
 			return sb_err_set(err, exec_causes[i].code,
 				"cannot run the payload in the container: %s (%s: %s)",
 				exec_causes[i].cause, eng_client_kind_name(plan->client), text);
+	if (look_again(plan) != RUNS)
+		return sb_err_set(err, SB_NO_CONTAINER,
+			"the container stopped before the payload's answer%s%s",
+			text[0] ? ": " : "", text);
 	if (eng_exec_status(visit->exec, &status, err) < 0)
 		return -1;
 	/* Some runtimes lose the words of a failed execve. */
@@ -406,7 +427,12 @@ static void undo(struct visit *failed, struct sb_err *why)
 
 	eng_begin_cleanup(failed->plan->client, CLEANUP_TIMEOUT_MS);
 	graft_end(sb_steal(failed->graft), true);
-	if ((failed->as_user ? discard_for_user : discard)(failed, &err) == 0)
+	/* A container that has stopped keeps what it has: nothing can be deleted from outside. */
+	if (look_again(failed->plan) == STOPPED)
+		sb_err_add(why,
+			"; '%s' is left in it until it runs and 'sbinject remove' deletes it",
+			failed->plan->home_path);
+	else if ((failed->as_user ? discard_for_user : discard)(failed, &err) == 0)
 		sb_log(SB_NOTE, "removed what had been placed");
 	else if (err.code != SB_NO_CONTAINER)
 		sb_err_add(why, "; '%s' may be left inside ('sbinject remove' deletes it): %s",

@@ -862,7 +862,7 @@ static void test_eng_container_create__gives_the_id(void **state)
 	assert_fails(&w, eng_container_create(w.client, "n", spec, id, &w.err), SB_UNSUPPORTED,
 		"refuses to make a container");
 	assert_fails(&w, eng_container_start(w.client, id, &w.err), SB_UNSUPPORTED,
-		"refuses to start a container");
+		"refuses to start the container");
 	fake_stop(w.fake);
 	assert_non_null(strstr(fake_received(w.fake, 0, NULL), "/containers/create?name=a%26b "));
 	assert_non_null(strstr(fake_received(w.fake, 0, NULL), "{\"Image\":\"x\"}"));
