@@ -2,6 +2,7 @@
 #
 #   make demo      install what is missing, build, inject into a container, make a call
 #   make check     all tests, on private engines of their own
+#   make interop   of these: releases of inspect_ai from the Python index, on a private Docker
 #   make           build; then: make install PREFIX=/usr DESTDIR=...
 #   make lint | fuzz | bench | bench-faults | payload-arches | cover | dist | clean
 #
@@ -155,6 +156,10 @@ $(B)/fuzz/%: t/fuzz/fuzz_%.c $(B)/fuzz/libfuzz.a
 lint:
 	@t/lint.sh
 
+interop: all
+	@$(SETUP) all
+	@t/interop/run.sh
+
 bench: all $(B)/bench/floor $(B)/bench/trips
 	@$(SETUP) bench
 	@t/bench/bench.sh
@@ -188,11 +193,14 @@ install: all
 		$(B)/sbinject completion $${s%%:*} >$$d || exit 1; done
 	install -D -m 644 conf/builtin.yaml \
 		$(DESTDIR)$(PREFIX)/share/doc/sbinject/sbinject.yaml.example
+	install -D -m 644 t/interop/sbinject_adapter.py \
+		$(DESTDIR)$(PREFIX)/share/doc/sbinject/sbinject_adapter.py
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/sbinject $(addprefix $(DESTDIR)$(PREFIX)/share/,\
 		bash-completion/completions/sbinject zsh/site-functions/_sbinject \
-		fish/vendor_completions.d/sbinject.fish doc/sbinject/sbinject.yaml.example)
+		fish/vendor_completions.d/sbinject.fish doc/sbinject/sbinject.yaml.example \
+		doc/sbinject/sbinject_adapter.py)
 	@for m in $(MANPAGES); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$${m##*/}; done
 
 dist:
@@ -203,5 +211,6 @@ dist:
 clean:
 	rm -rf build build-san build-cover dist
 
-.PHONY: all demo check unit fuzz fuzz-replay lint bench bench-faults cover format install uninstall dist clean FORCE
+.PHONY: all demo check interop unit fuzz fuzz-replay lint bench bench-faults cover format install \
+	uninstall dist clean FORCE
 .DELETE_ON_ERROR:

@@ -17,7 +17,7 @@ demo="docker.io runc busybox-static"
 test="libcmocka-dev podman runc uidmap slirp4netns fuse-overlayfs rootlesskit
   catatonit iptables mmdebstrap debootstrap debian-archive-keyring
   qemu-user-static|qemu-user busybox-static musl-tools zsh fish jq curl ca-certificates python3
-  valgrind clang clang-format clang-tidy cppcheck shellcheck git openssl man-db
+  python3-venv valgrind clang clang-format clang-tidy cppcheck shellcheck git openssl man-db
   mandoc util-linux procps xz-utils"
 bench="python3-pip"
 

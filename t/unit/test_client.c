@@ -856,12 +856,12 @@ static void test_eng_container_create__gives_the_id(void **state)
 	OPEN(&w, steps);
 	assert_int_equal(eng_container_create(w.client, "a&b", spec, id, &w.err), 0);
 	assert_string_equal(id, ID);
-	assert_int_equal(eng_container_start(w.client, id, &w.err), 0);
+	assert_int_equal(eng_container_start(w.client, id, SB_UNSUPPORTED, &w.err), 0);
 	assert_int_equal(eng_container_create(w.client, "n", spec, id, &w.err), 1);
 	assert_fails(&w, eng_container_create(w.client, "n", spec, id, &w.err), SB_FAILED, "no id");
 	assert_fails(&w, eng_container_create(w.client, "n", spec, id, &w.err), SB_UNSUPPORTED,
 		"refuses to make a container");
-	assert_fails(&w, eng_container_start(w.client, id, &w.err), SB_UNSUPPORTED,
+	assert_fails(&w, eng_container_start(w.client, id, SB_UNSUPPORTED, &w.err), SB_UNSUPPORTED,
 		"refuses to start the container");
 	fake_stop(w.fake);
 	assert_non_null(strstr(fake_received(w.fake, 0, NULL), "/containers/create?name=a%26b "));
