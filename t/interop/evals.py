@@ -45,20 +45,24 @@ from inspect_ai.util import (
     sandbox,
 )
 
-from scenario import MODEL, NOTE, SHELL_WAIT, Box, brief, model, play, thorough
+from scenario import MODEL, NOTE, SHELL_WAIT, Box, model, play, thorough
 
 SBINJECT = os.environ["SBINJECT"]
 CLI = "/var/tmp/.da7be258e003d428/inspect-sandbox-tools"
 MCP = "/tmp/mcp.sh"
 
+NO_CAPABILITIES = {"cap_drop": ["ALL"]}
+
 BOXES = {
-    "debian": Box("bookworm", 0, 0, "/root", {}, brief),
-    "musl": Box("musl", 0, 0, "/root", {}, brief),
-    "user": Box("user", 1000, 1000, "/home/user", {}, brief),
-    "uid": Box("bookworm", 1234, 1235, "/", {"user": "1234:1235"}, brief),
-    "nocaps": Box("bookworm", 0, 0, "/root", {"cap_drop": ["ALL"]}, brief),
+    "debian": Box("bookworm", 0, 0, "/root"),
+    "musl": Box("musl", 0, 0, "/root"),
+    "user": Box("user", 1000, 1000, "/home/user"),
+    "user-service": Box("user", 1000, 1000, "/home/user", service="user"),
+    "uid": Box("bookworm", 1234, 1235, "/", {"user": "1234:1235"}),
+    "nocaps": Box("bookworm", 0, 0, "/root", NO_CAPABILITIES),
+    "nocaps-user": Box("user", 1000, 1000, "/home/user", NO_CAPABILITIES, service="user"),
 }
-"""Of those that are asked for, the first is treated thoroughly."""
+"""Of those that are asked for, the first is treated thoroughly, the others briefly."""
 
 
 def compose_file(name: str, box: Box) -> str:
@@ -92,12 +96,25 @@ class Checks:
 # ---- before the tools are used ----
 
 
+def rules_file(service: str) -> str:
+    """The built-in rules, but for whose the service is."""
+    rules = subprocess.run([SBINJECT, "rules"], check=True, capture_output=True, text=True).stdout
+    path = Path(f"{service}.yaml").absolute()
+    path.write_text(re.sub(r"(?m)^    use: .*", rf"\g<0>\n    service: {service}", rules))
+    return str(path)
+
+
 @solver
 def prepared() -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        receipt = await sbinject_adapter.prepare(sandbox(), program=SBINJECT)
+        box = BOXES[state.input_text]
+        config = rules_file(box.service)
+        receipt = await sbinject_adapter.prepare(sandbox(), program=SBINJECT, config=config)
         state.store.set("receipt", vars(receipt))
-        Checks(state).equal("sbinject puts the tools in", receipt.result, "injected")
+        checks = Checks(state)
+        checks.equal("sbinject puts the tools in", receipt.result, "injected")
+        uid = box.uid if box.service == "user" else 0
+        checks.equal("the service is whose the rules say", receipt.uid, uid)
         return state
 
     return solve
@@ -211,7 +228,8 @@ async def program_digest() -> str:
 async def still_prepared(checks: Checks, state: TaskState) -> None:
     receipt = state.store.get("receipt")
     checks.equal("the program is still ours", await program_digest(), receipt["sha256"])
-    now = await sbinject_adapter.status(receipt["id"], program=SBINJECT)
+    config = rules_file(BOXES[state.input_text].service)
+    now = await sbinject_adapter.status(receipt["id"], program=SBINJECT, config=config)
     seen = (now.sha256, now.release, now.pid)
     wanted = (receipt["sha256"], receipt["release"], receipt["pid"])
     checks.equal("the service that ran is the one that sbinject started", seen, wanted)
@@ -223,7 +241,8 @@ async def injected_ours(checks: Checks, state: TaskState) -> None:
     digest = await program_digest()
     checks.add("the program is ours", digest in payloads, digest)
     request = json.dumps({"jsonrpc": "2.0", "method": "version", "id": 1})
-    reply = await sandbox().exec([CLI, "exec"], input=request, user="root", timeout=60)
+    user = None if BOXES[state.input_text].compose == NO_CAPABILITIES else "root"
+    reply = await sandbox().exec([CLI, "exec"], input=request, user=user, timeout=60)
     says = json.loads(reply.stdout).get("result")
     checks.equal("and says so", says, payloads.get(digest, {}).get("release"))
 

@@ -22,12 +22,12 @@ engine=docker28	# inspect_ai wants 24.0.6 or later
 suite=trixie	# whose docker and docker compose are new enough, and run on Debian 12
 points=0 failures=0 keep=
 
-# release  route  containers, the first thoroughly; see evals.py. Releases before 0.3.264 do not look
-# for the tools as root, and run shells as the service does: what has a user is not for them.
+# release  route  containers, the first thoroughly; see evals.py. Releases before 0.3.264 look for the
+# tools as the container's user, and run shells as the service does.
 plan="\
-0.3.285 prepared debian musl user uid nocaps
-0.3.285 artifact user debian musl nocaps
-0.3.260 prepared debian
+0.3.285 prepared debian musl user uid nocaps nocaps-user
+0.3.285 artifact user musl nocaps-user
+0.3.260 prepared debian user-service
 0.3.260 artifact musl"
 
 die() { printf 'interop: %s\n' "$*" >&2; exit 1; }

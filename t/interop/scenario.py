@@ -7,7 +7,7 @@ that has shown what it waits for; so no result depends on how fast the machine i
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from inspect_ai.model import ChatMessage, ChatMessageTool, ModelOutput, ModelUsage
@@ -26,8 +26,10 @@ class Box:
     uid: int
     gid: int
     home: str
-    compose: dict[str, Any]
-    script: Callable[["Box"], list["Call"]]
+    compose: dict[str, Any] = field(default_factory=dict)
+    service: str = "root"
+    """Whose the service is, where sbinject prepares it."""
+    script: Callable[["Box"], list["Call"]] = lambda box: brief(box)
 
 
 @dataclass(frozen=True)
