@@ -233,6 +233,8 @@ async def still_prepared(checks: Checks, state: TaskState) -> None:
     seen = (now.sha256, now.release, now.pid)
     wanted = (receipt["sha256"], receipt["release"], receipt["pid"])
     checks.equal("the service that ran is the one that sbinject started", seen, wanted)
+    removed = await sbinject_adapter.run("remove", receipt["id"], program=SBINJECT, config=config)
+    checks.equal("sbinject takes it out again", removed["result"], "removed")
 
 
 async def injected_ours(checks: Checks, state: TaskState) -> None:

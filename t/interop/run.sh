@@ -183,7 +183,7 @@ tap() {
 	shift
 	mkdir "$dir"
 	cd "$dir"
-	timeout -k 20 600 "${clean[@]}" "$@" >log 2>&1 </dev/null || status=$?
+	timeout -k 20 900 "${clean[@]}" "$@" >log 2>&1 </dev/null || status=$?
 	if [ "$status" -ne 0 ] && ! grep -q '^not ok - ' log; then
 		said=$(tail -n 20 log | sed 's/^/#   /')
 		printf 'not ok - %s: ended with status %s\n%s\n' "$name" "$status" "$said" >>log
