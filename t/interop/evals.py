@@ -113,8 +113,8 @@ def prepared() -> Solver:
         state.store.set("receipt", vars(receipt))
         checks = Checks(state)
         checks.equal("sbinject puts the tools in", receipt.result, "injected")
-        uid = box.uid if box.service == "user" else 0
-        checks.equal("the service is whose the rules say", receipt.uid, uid)
+        wanted = (box.service, box.uid if box.service == "user" else 0)
+        checks.equal("the service is whose the rules say", (receipt.service, receipt.uid), wanted)
         return state
 
     return solve

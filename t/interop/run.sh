@@ -22,8 +22,8 @@ engine=docker28	# inspect_ai wants 24.0.6 or later
 suite=trixie	# whose docker and docker compose are new enough, and run on Debian 12
 points=0 failures=0 keep=
 
-# release  route  containers, the first thoroughly; see evals.py. Releases before 0.3.264 look for the
-# tools as the container's user, and run shells as the service does.
+# release  route  containers, the first thoroughly; see evals.py. Old releases look for the tools as
+# the container's user (up to 0.3.262), and run shells as the service does (up to 0.3.263).
 plan="\
 0.3.285 prepared debian musl user uid nocaps nocaps-user
 0.3.285 artifact user musl nocaps-user

@@ -95,6 +95,7 @@ class Receipt:
     sha256: str
     release: str
     wire: int
+    service: str
     path: str
     home: str
     rules: str
@@ -110,6 +111,7 @@ class Status:
     container: str
     id: str
     healthy: bool
+    service: str
     path: str
     sha256: str
     release: str
