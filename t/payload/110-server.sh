@@ -25,6 +25,29 @@ in_world stop-server; is $? 0 'stop-server again'
 [ ! -e "$D/shutdown-status.json" ]; ok $? 'which removes the status'
 rm -rf "$D"; in_world stop-server; is "$?:$(ls "$R/tmp")" '0:' 'stop-server makes nothing'
 
+# a server used to stay in the group of the call that started it
+request remote_version 1 >"$W/req"
+setsid -w sh -c 'env -i /usr/sbin/chroot "$1" /t exec <"$2/req" >"$2/out"; kill -KILL 0' sh "$R" "$W" 2>/dev/null
+is "$(servers):$(call remote_version)" "1:$(cat "$W/out")" 'a_server_outlives_the_group_of_the_call_that_started_it'
+in_world stop-server
+
+# a dead one whose parent does not care used to count as alive
+cat >"$W/unreaped" <<'END'
+call() { timeout 100 "$1" exec '{"jsonrpc":"2.0","method":"remote_version","id":1}'; }
+dead() { grep -c '^State:.Z' "/proc/$pid/status"; }
+call "$1" | grep -o result
+pid=$(jq .pid "$INSPECT_SANDBOX_TOOLS_DIR/server.pid")
+kill -9 "$pid"
+until [ "$(dead)" = 1 ]; do sleep 0.05; done
+call "$1" | grep -o result
+dead
+"$1" stop-server
+: >"$0.done"
+END
+INSPECT_SANDBOX_TOOLS_DIR=$W/unreaped.d unshare -m -p -f --mount-proc --kill-child \
+	perl -e 'if (!fork) { exec "sh", @ARGV } select undef, undef, undef, 0.1 until -e "$ARGV[0].done"' "$W/unreaped" "$PROGRAM" >"$W/out" 2>&1
+is "$(tr '\n' ' ' <"$W/out")" 'result result 1 ' 'a_dead_server_nobody_reaps_is_replaced'
+
 for i in 1 2 3; do
 	jobs=
 	for n in $(seq 10); do
@@ -41,10 +64,10 @@ done
 old=$(call remote_version); pid=$(server_pid)
 kill -9 "$pid"
 new=$(call remote_version)
-[ "$old" != "$new" ] && like "$new" '*Server: /t*' 'a killed server is replaced at the next call'
+[ "$old" != "$new" ] && like "$new" '*Server: /t*' 'a_killed_server_is_replaced at the next call'
 pid=$(server_pid); kill -STOP "$pid"; 
 start=$(date +%s)
-like "$(call remote_version)" '*Server: /t*' 'a hanging server is replaced'
+like "$(call remote_version)" '*Server: /t*' 'a_hanging_server_is_replaced'
 within $(($(date +%s) - start)) 17; ok $? '… in time'
 kill -0 "$pid" 2>/dev/null; is $? 1 '… and gone'
 pid=$(server_pid)
@@ -71,7 +94,7 @@ like "$(call remote_version)" '*Server*' 'nor does garbage'
 in_world stop-server; is $? 0 'stop'
 
 head -c 3000000 /dev/zero >"$D/server-stderr.log"
-in_world start-server >/dev/null; is "$(stat -c %s "$D/server-stderr.log")" 0 'an overlong log is emptied'
+in_world start-server >/dev/null; is "$(stat -c %s "$D/server-stderr.log")" 0 'logs_do_not_grow_without_bound: an overlong one is emptied'
 kill -TERM "$(server_pid)"; wait_for test -e "$D/shutdown-status.json"; ok $? 'SIGTERM ends it cleanly'
 mkdir -p "$R/deep/dir"; TOOL_ENV='INSPECT_SANDBOX_TOOLS_DIR=/deep/dir/a//./b/../c'
 in_world start-server >/dev/null; ok $? 'INSPECT_SANDBOX_TOOLS_DIR with missing parents'

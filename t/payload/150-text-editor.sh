@@ -92,11 +92,11 @@ like "$(at undo_edit $F)" "Last edit to $F undone successfully. $H $F:
 at undo_edit $F >/dev/null
 is "$(md5sum <"$R$F")" "$(printf 'one\n\ttab\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n' | md5sum)" '… gives back every byte'
 
-# defect 19: an edit expanded every tab, turned CRLF to LF, and was not atomic
+# an edit used to expand every tab, turn CRLF to LF, and not be atomic
 printf 'all:\r\n\tcc\ta.c\r\n\tld\r\n' >"$R$F"
 chmod 4751 "$R$F"; chown 1000:1001 "$R$F"; chmod 4751 "$R$F"
 at str_replace $F '"old_str":"        cc      a.c\n","new_str":"        cc      b.c\n\tcp\n"' >/dev/null
-is "$(od -An -c "$R$F" | tr -d ' \n')" 'all:\r\n\tcc\tb.c\r\n\tcp\r\n\tld\r\n' 'defect 19: tabs and CRLF stay where nothing was edited'
+is "$(od -An -c "$R$F" | tr -d ' \n')" 'all:\r\n\tcc\tb.c\r\n\tcp\r\n\tld\r\n' 'edits_keep_tabs_and_line_ends: where nothing was edited'
 is "$(stat -c '%a %u %g' "$R$F")" '4751 1000 1001' '… as do mode and owner'
 ln -s f "$R/docs/link"
 at insert /docs/link '"insert_line":0,"new_str":"x"' >/dev/null
@@ -116,7 +116,7 @@ printf 'x%.0s' $(seq 20000) >"$R$F"
 (while :; do s=$(stat -c %s "$R$F" 2>/dev/null); [ "${s:-0}" -ge 20000 ] || echo bad; done >"$W/sizes") & watch=$!
 for i in 1 2 3 4 5 6 7 8 9 10; do at insert $F '"insert_line":0,"new_str":"y"' >/dev/null; done
 kill $watch
-is "$(cat "$W/sizes")" '' 'nobody sees a file half written'
+is "$(cat "$W/sizes")" '' 'edits_are_atomic: nobody sees a file half written'
 is "$(find "$R/docs" -name '.sbinject*')" '' 'no temporary file is left'
 
 # ---- directories ----
@@ -129,7 +129,7 @@ $D/it's
 $D/sub
 $D/sub/deep
 $D/sub/f
-$D/zlink" 'defect 18: a name is a name, whatever is in it'
+$D/zlink" 'names_are_never_run: a directory with blanks and shell characters in its name'
 [ ! -e "$R/pwned" ] && [ ! -e "$R/docs/pwned" ]; ok $? '… and nothing is run'
 is "$(at view "$D/.hid")" "Here are the files and directories up to 2 levels deep in $D/.hid, excluding hidden items:
 ." 'below a hidden directory all is hidden'
@@ -150,19 +150,19 @@ for i in 1 2 3 4 5 6 7 8 9 10; do at undo_edit $F >/dev/null; done
 is "$(cat "$R$F"):$(at undo_edit $F)" "2:-32099 No edit history found for $F. The text editor only retains the last 10 edits per file." 'ten edits can be undone'
 at create /docs/new '"file_text":"x"' >/dev/null
 is "$(at undo_edit /docs/new):$(ls "$R/docs/new" 2>&1 | grep -c 'No such')" 'File deleted at: /docs/new:1' 'undoing a create deletes'
-# defect 20: one user's history was in another's way
+# one user's history used to be in another's way
 at str_replace $F '"old_str":"2","new_str":"root"' >/dev/null
-like "$(at str_replace $F '"old_str":"root","new_str":"agent"' 1000)" "The file $F has been edited.*" 'defect 20: a second user edits the same file'
+like "$(at str_replace $F '"old_str":"root","new_str":"agent"' 1000)" "The file $F has been edited.*" 'every_user_has_a_history: a second one edits the same file'
 is "$(cat "$W/err")" '' '… with a history of its own'
 at undo_edit $F '' 1000 >/dev/null; is "$(cat "$R$F")" root '… and can undo'
 at undo_edit $F >/dev/null; is "$(cat "$R$F")" 2 '… as the first one still can'
 is "$(stat -c '%a %u' "$R/tmp/.inspect-sandbox-editor-0" "$R/tmp/.inspect-sandbox-editor-1000" | tr '\n' ,)" '700 0,700 1000,' '… each in a directory nobody else can enter'
-# defect 16: whoever came first chose what root would run
+# whoever came first used to choose what root would run
 rm -rf "$R/tmp/.inspect"*
 printf 'cos\nsystem\n(S"touch /docs/pwned"\ntR.' >"$R/tmp/inspect_editor_history.pkl"
 mkdir "$R/tmp/.inspect-sandbox-editor-0"; chmod 777 "$R/tmp/.inspect-sandbox-editor-0"; chown -R 1000 "$R/tmp/.inspect-sandbox-editor-0"
 at str_replace $F '"old_str":"2","new_str":"3"' >/dev/null
-is "$(stat -c '%a %u' "$R/tmp/.inspect-sandbox-editor-0"):$(at undo_edit $F >/dev/null; cat "$R$F")" '700 0:2' 'defect 16: a directory planted for root is not used'
+is "$(stat -c '%a %u' "$R/tmp/.inspect-sandbox-editor-0"):$(at undo_edit $F >/dev/null; cat "$R$F")" '700 0:2' 'planted_history_is_not_used: a directory'
 [ ! -e "$R/docs/pwned" ]; ok $? '… and the old history is never read'
 rm -rf "$R/tmp/.inspect"*; mkdir "$R/docs/trap"; ln -s /docs/trap "$R/tmp/.inspect-sandbox-editor-0"; chown -h 1000 "$R/tmp/.inspect-sandbox-editor-0"
 at str_replace $F '"old_str":"2","new_str":"3"' >/dev/null
@@ -177,7 +177,7 @@ like "$(cat "$W/err")" 'Discarding text_editor history at *' '… and told'
 
 # ---- size ----
 # shellcheck disable=SC3045 # every sh here has it
-limit() { ! plain || ulimit -v "$1"; }
+limit() { ! shipped || ulimit -v "$1"; }
 head -c 150000000 /dev/zero | tr '\0' x | fold -w 100 >"$R/docs/large"; printf 'needle\n' >>"$R/docs/large"
 (limit 60000; at view /docs/large '"view_range":[2,3]' | sed '/^$/d' | wc -c) >"$W/n"
 is "$(cat "$W/n")" "$(printf '%s\n' "$H /docs/large:" "     2$T$(head -n1 "$R/docs/large")" "     3$T$(head -n1 "$R/docs/large")" | wc -c)" 'a large file is viewed in little memory'

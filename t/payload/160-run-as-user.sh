@@ -49,7 +49,7 @@ like "$(printf '{"jsonrpc":"2.0","method":"version","params":{"_run_as_user":"ag
 like "$(ed 0 undo_edit /docs/a '"agent"')" 'File deleted at: /docs/a' 'the undo history is that user'"'"'s'
 is "$(stat -c '%u' "$R/tmp/.inspect-sandbox-editor-1000"):$(ls -d "$R/tmp/.inspect-sandbox-editor-0" 2>/dev/null)" '1000:' '… and root has none'
 
-# defect 32's kin: odd passwd files harm nobody
+# odd passwd files harm nobody
 mv "$R/etc/passwd" "$R/etc/keep"
 out=$(ed 0 view /docs/team '"agent"'); is "$?:$(cat "$W/err")" "1:error: User 'agent' not found in /etc/passwd" 'no passwd'
 mkfifo "$R/etc/passwd"

@@ -37,7 +37,7 @@ rss() { awk '/VmRSS/ {print $2}' "/proc/$(server)/status"; }
 pid=$(start true); [ "$pid" -gt 0 ]; ok $? 'start names a pid'
 is "$(poll "$pid" | jq -c '.result|[.state,.exit_code,.seq,.stdout,.stderr]')" '["completed",0,1,"",""]' 'true: one poll tells everything'
 pid=$(start 'echo hello; echo oops >&2; exit 42')
-is "$(poll "$pid" | jq -c '.result|[.state,.exit_code,.seq,.stdout,.stderr]')" '["completed",42,1,"hello\n","oops\n"]' 'small output comes with the end (defect 24)'
+is "$(poll "$pid" | jq -c '.result|[.state,.exit_code,.seq,.stdout,.stderr]')" '["completed",42,1,"hello\n","oops\n"]' 'small_output_comes_with_the_end: no second round trip'
 is "$(poll "$pid" | message)" "-32099 No job found with pid $pid" 'a poll after the end is an error'
 is "$(reply kill "{\"pid\":$pid,\"ack_seq\":0}" | message)" "-32099 No job found with pid $pid" 'so is a kill'
 is "$(poll 99999 | message)" '-32099 No job found with pid 99999' 'and a job that never was'
@@ -54,13 +54,13 @@ a=$(start 'echo a; sleep 0.2'); b=$(start 'echo b; sleep 0.1'); c=$(start 'echo 
 finish "$c"; x=$out; finish "$a"; x=$x$out; finish "$b"; is "$x$out" cab '… and their own output'
 
 # ---- long polls ----
-pid=$(start 'sleep 2; echo late'); t=$(ms)
+pid=$(start 'sleep 4; echo late'); t=$(ms)
 is "$(poll "$pid" | jq -c '.result|[.state,.exit_code,.stdout]')" '["running",null,""]' 'a quiet job is running'
 t=$(($(ms) - t)); [ $t -ge 900 ] && within $t 2000; ok $? "… told after a second ($t ms)"
 t=$(ms); finish "$pid"; t=$(($(ms) - t)); is "$out:$code" 'late:0' 'its end is told'
-within $t 1800; ok $? "… when it comes ($t ms)"
-pid=$(start 'for i in 1 2 3; do echo $i; sleep 0.3; done'); t=$(ms); poll "$pid" >"$W/r"; t=$(($(ms) - t))
-is "$(jq -r .result.stdout "$W/r")" 1 'output ends the waiting'; within $t 250; ok $? "… at once ($t ms)"
+within $t 5000; ok $? "… when it comes ($t ms)"
+pid=$(start 'echo 1; until [ -e go ]; do sleep 0.05; done; echo 2; echo 3'); t=$(ms); poll "$pid" >"$W/r"; t=$(($(ms) - t))
+is "$(jq -r .result.stdout "$W/r")" 1 'output ends the waiting'; within $t 400; ok $? "… at once ($t ms)"; touch go
 finish "$pid" 1; is "$out" '1
 2
 3' '… and unacknowledged text comes again'
@@ -90,7 +90,7 @@ is "$(reply start '{"command":"true","cwd":"/nowhere"}' | message)" "-32098 File
 is "$(reply start '{"command":"true","cwd":""}' | message)" "-32098 FileNotFoundError(2, 'No such file or directory')" '… or is empty'
 is "$(reply start '{"command":"true","cwd":"/etc/passwd"}' | message)" "-32098 NotADirectoryError(20, 'Not a directory')" '… or is none'
 a=$(reply start '{"command":"sleep 5","request_id":"same"}' | jq .result.pid); b=$(reply start '{"command":"sleep 5","request_id":"same"}' | jq .result.pid)
-is "$a" "$b" 'a start sent twice with one request_id starts once'; reply kill "{\"pid\":$a,\"request_id\":\"k\"}" >/dev/null
+is "$a" "$b" 'a_repeated_start_starts_once: with one request_id'; reply kill "{\"pid\":$a,\"request_id\":\"k\"}" >/dev/null
 
 # ---- surroundings ----
 job 'echo $A $B; echo ${INSPECT_SANDBOX_TOOLS_DIR-unset}; pwd; umask; cat /proc/self/oom_score_adj' '{env:{A:"1",B:"x y"},cwd:"/usr"}'
@@ -119,7 +119,7 @@ job 'id -u; echo $HOME' '{user:"root",env:{HOME:"/x"}}'; is "$out" '0
 job id '{user:"nosuchuser"}'; is "$code:$err" "1:sandbox-tools: user 'nosuchuser' not found in /etc/passwd" 'an unknown user is the job'"'"'s failure'
 
 # ---- stdin ----
-job 'cat; echo end'; is "$out" end 'no input: the end of file at once (defect 15)'
+job 'cat; echo end'; is "$out" end 'jobs_do_not_read_the_stdin_of_a_caller: the end of file at once'
 echo text >"$W/in"; pid=$(printf '{"jsonrpc":"2.0","id":1,"method":"exec_remote_start","params":{"command":"readlink /proc/self/fd/0"}}' | "$T" exec | jq .result.pid); finish "$pid"
 is "$out" /dev/null '… from /dev/null'
 job cat '{input:"some\ntext\n"}'; is "$out" 'some
@@ -137,12 +137,12 @@ finish "$pid"; is "$out" '1first
 2second
 third' 'input, then writes, in order'
 bad=0; for i in $(seq 100); do p=$(start true '{input:"hello"}'); [ "$p" -gt 0 ] 2>/dev/null || bad=$((bad + 1)); poll "$p" | grep -q '"completed"' || bad=$((bad + 1)); done
-is $bad 0 'input to true, 100 times (defect 7)'
+is $bad 0 'input_nobody_reads_is_no_error: 100 times to true'
 jq -nc '{jsonrpc:"2.0",id:1,method:"exec_remote_start",params:{command:"sleep 30",input:("x"*1000000)}}' >"$W/big"
-t=$(ms); pid=$("$T" exec <"$W/big" | jq .result.pid); t=$(($(ms) - t)); [ "$pid" -gt 0 ] && within $t 1000; ok $? "1 MB of input to one who does not read: the start returns ($t ms)"
+t=$(ms); pid=$("$T" exec <"$W/big" | jq .result.pid); t=$(($(ms) - t)); [ "$pid" -gt 0 ] && within $t 5000; ok $? "input_nobody_reads_does_not_hold_up_the_start: 1 MB ($t ms)"
 reply kill "{\"pid\":$pid,\"ack_seq\":0}" | jq -e .result >/dev/null; ok $? '… and it can be killed'
 jq -nc '{jsonrpc:"2.0",id:1,method:"exec_remote_start",params:{command:"sleep 0.3; wc -c",input:("x"*20000000)}}' >"$W/big"
-finish "$("$T" exec <"$W/big" | jq .result.pid)"; is "$out" 20000000 '20 MB of input, slowly read (defect 6)'
+finish "$("$T" exec <"$W/big" | jq .result.pid)"; is "$out" 20000000 'no_limit_of_1_MiB_on_requests: 20 MB of input, slowly read'
 pid=$(start 'sleep 30' '{stdin_open:true}')
 jq -nc --argjson p "$pid" '{jsonrpc:"2.0",id:1,method:"exec_remote_write_stdin",params:{pid:$p,ack_seq:0,data:("x"*40000000)}}' >"$W/big"
 a=$("$T" exec <"$W/big" | jq -c .result.seq) b=$("$T" exec <"$W/big" | jq -c .error.code)
@@ -156,53 +156,62 @@ job 'yes 0123456789abcde | head -c 30000000; yes err | head -c 3000000 >&2'
 is "$(wc -c <"$W/out"):$(wc -c <"$W/err")" '30000000:3000000' '30 MB and 3 MB'
 is "$(md5sum <"$W/out")" "$(yes 0123456789abcde | head -c 30000000 | md5sum)" '… in order'
 bad=0
-for i in $(seq 200); do
+for i in $(seq 100); do
 	job 'head -c 60000 /dev/zero | tr "\0" x; echo end'
 	[ "$(wc -c <"$W/out")" = 60004 ] || bad=$((bad + 1))
 done
-is $bad 0 '60 KB, polled tightly, 200 times: nothing lost (defect 8)'
-pid=$(start 'head -c 3000000 /dev/zero | tr "\0" x'); sleep 0.7
+is $bad 0 'output_before_the_end_is_never_lost: 60 KB, polled tightly, 100 times'
+pid=$(start 'head -c 3000000 /dev/zero | tr "\0" x; : >said'); wait_for test -e said
 is "$(poll "$pid" | jq '.result.stdout|length')" 1048576 'a poll brings at most 1 MiB of a stream'
 is "$(reply write_stdin "{\"pid\":$pid,\"ack_seq\":0,\"data\":\"\"}" | jq .error.code)" -32099 '(no stdin)'
 reply kill "{\"pid\":$pid,\"ack_seq\":1}" >"$W/r"; is "$(jq '.result.stdout|length' "$W/r")" 1951424 'a kill brings the rest'
+pid=$(start 'head -c 3000000 /dev/zero | tr "\0" x; : >all; cat' '{stdin_open:true}'); wait_for test -e all
+is "$(reply write_stdin "{\"pid\":$pid,\"data\":\"x\",\"ack_seq\":0}" | jq '.result.stdout|length')" 1048576 'the_reply_to_a_write_is_bounded'
+is "$(reply close_stdin "{\"pid\":$pid,\"ack_seq\":1}" | jq '.result.stdout|length')" 1048576 '… to a close, too'
+reply kill "{\"pid\":$pid,\"ack_seq\":2}" >/dev/null
 pid=$(start 'exec head -c 104857600 /dev/zero'); before=$(rss); i=0
 until [ "$(awk '{print $3}' "/proc/$pid/stat" 2>/dev/null || echo Z)" = Z ] || gone "$pid" || [ $i -gt 400 ]; do i=$((i + 1)); sleep 0.05; done
-! plain || [ $(($(rss) - before)) -lt 130000 ]; ok $? "100 MB waiting take no more memory ($before → $(rss) KB)"
+[ $(($(rss) - before)) -lt 130000 ]; costs $? "100 MB waiting take no more memory ($before → $(rss) KB)"
 reply kill "{\"pid\":$pid,\"ack_seq\":0}" >"$W/r"
-is "$(jq -r '.result.stdout|split("\n")[1]' "$W/r")" '[inspect_sandbox_tools: exec_remote output exceeded 4 MiB; showing the tail; 100663296 bytes omitted]' 'a killed job'"'"'s reply is bounded, and says so (defect 9)'
-! plain || [ "$(rss)" -lt 60000 ]; ok $? "… and the memory is free again ($(rss) KB)"
-pid=$(start 'head -c 105500000 /dev/zero; echo end >&2'); sleep 2
+is "$(jq -r '.result.stdout|split("\n")[1]' "$W/r")" '[inspect_sandbox_tools: exec_remote output exceeded 4 MiB; showing the tail; 100663296 bytes omitted]' 'the_reply_to_a_kill_is_bounded: and says so'
+[ "$(rss)" -lt 60000 ]; costs $? "… and the memory is free again ($(rss) KB)"
+pid=$(start 'head -c 105500000 /dev/zero | tr "\0" "~"; echo end >&2'); sleep 2
 kill -0 "$pid"; ok $? 'a full buffer makes the job wait'
 cpu() { awk '{print $14 + $15}' "/proc/$(server)/stat"; }
 c=$(cpu); sleep 1; [ $(($(cpu) - c)) -lt 50 ]; ok $? '… without work for the server'
-reply poll "{\"pid\":$pid}" | jq -r .result.stderr >"$W/r"; sleep 0.5; reply poll "{\"pid\":$pid}" | jq -r .result.stderr >>"$W/r"
-grep -q end "$W/r"; ok $? '… until somebody reads'
-reply kill "{\"pid\":$pid}" >/dev/null
+n=0 ack=0 end=
+until [ "$end" = '"end\n"' ] && ! grep -q '"state": "running"' "$W/r"; do
+	poll "$pid" $ack >"$W/r"
+	n=$((n + $(tr -cd '~' <"$W/r" | wc -c))) ack=$(grep -o '"seq": [0-9]*' "$W/r") ack=${ack##* }
+	! grep -q '"error"' "$W/r" || break
+	[ "$end" ] || end=$(grep -o '"end.n"' "$W/r")
+done
+is "$n:$end" '105500000:"end\n"' 'a_backlog_beyond_100_MiB_loses_nothing: it goes on when somebody reads'
 
 # ---- kill ----
 pid=$(start 'echo before; sleep 100'); sleep 0.2; t=$(ms)
 is "$(reply kill "{\"pid\":$pid,\"ack_seq\":0}" | jq -c .result)" '{"seq":1,"stdout":"before\n","stderr":""}' 'kill brings the output'
-t=$(($(ms) - t)); within $t 500; ok $? "… at once ($t ms)"
+t=$(($(ms) - t)); within $t 2000; ok $? "… at once ($t ms)"
 is "$(reply kill "{\"pid\":$pid,\"ack_seq\":0}" | message)" "-32099 No job found with pid $pid" 'a second kill is an error'
 pid=$(start 'echo out; exit 3'); sleep 0.2
 is "$(reply kill "{\"pid\":$pid,\"ack_seq\":0}" | jq -r .result.stdout)" out 'kill of a job that has ended'
 pid=$(start 'sleep 201 & sleep 202 | cat & echo $!; wait'); sleep 0.2; reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; sleep 0.1
 is "$(pgrep -fc 'sleep 20[12]')" 0 'children and pipelines die with the job'
 pid=$(start 'setsid sleep 203 & setsid sh -c "sleep 204; :" & timeout 100 sleep 205 & wait'); sleep 0.3; t=$(ms); reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(ms) - t)); sleep 0.2
-is "$(pgrep -fc 'sleep 20[345]')" 0 'so do children in other sessions and groups'; within $t 900; ok $? "… without waiting for their pipes (defect 31; $t ms)"
+is "$(pgrep -fc 'sleep 20[345]')" 0 'so do children in other sessions and groups'; within $t 900; ok $? "kill_does_not_wait_for_pipes_of_escaped_children ($t ms)"
 pid=$(start 'trap "" TERM; sleep 206 & echo $$; while :; do wait; sleep 0.1; done'); sleep 0.3; t=$(ms)
 reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(ms) - t)); [ $t -ge 4900 ] && within $t 6500; ok $? "who ignores TERM is killed after 5 s ($t ms)"
 gone "$pid" && [ "$(pgrep -fc 'sleep 206')" = 0 ]; ok $? '… with its children'
 pid=$(start '(trap "" TERM; exec sleep 207) & sleep 208'); sleep 0.3; t=$(ms); reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(ms) - t))
 within $t 2000; ok $? "a child that ignores TERM delays the reply no more than 1 s ($t ms)"
 wait_for eval '[ "$(pgrep -fc "sleep 20[78]")" = 0 ]'; ok $? '… and is killed nevertheless'
-pid=$(start 'sleep 100'); kill -STOP "$pid"; t=$(ms); reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(ms) - t)); within $t 1000; ok $? "a stopped job need not be killed hard ($t ms)"
+pid=$(start 'sleep 100'); kill -STOP "$pid"; t=$(ms); reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(ms) - t)); within $t 2000; ok $? "a stopped job need not be killed hard ($t ms)"
 pid=$(start 'echo x; sleep 100'); poll "$pid" >/dev/null; (poll "$pid" 1 >"$W/p") & bg=$!; sleep 0.3; reply kill "{\"pid\":$pid,\"ack_seq\":1}" >"$W/k"; wait $bg
 is "$(jq -r .result.state "$W/p"):$(jq .result.seq "$W/k")" 'killed:2' 'a poll under way learns of the kill'
 
 # ---- what stays behind ----
 t=$(ms); job 'sleep 301 & echo started'; t=$(($(ms) - t))
-is "$out:$code" 'started:0' 'a background process holds the pipes'; within $t 1800; ok $? "… the end is told after 1 s ($t ms)"
+is "$out:$code" 'started:0' 'a background process holds the pipes'; within $t 5000; ok $? "… the end is told after 1 s ($t ms)"
 is "$(pgrep -fc 'sleep 301')" 1 '… and it lives on'
 job '(sleep 1.3; echo more; echo more; sleep 1; echo alive >'"$W/alive"') & echo started'
 wait_for test -s "$W/alive"; ok $? 'a background process may go on writing'
@@ -210,7 +219,13 @@ pid=$(start 'sleep 5; echo lost'); (timeout 0.3 "$T" exec '{"jsonrpc":"2.0","id"
 pid=$(start 'sleep 0.6; echo kept'); (timeout 0.3 "$T" exec '{"jsonrpc":"2.0","id":1,"method":"exec_remote_poll","params":{"pid":'"$pid"',"ack_seq":0}}' >/dev/null); sleep 0.7
 is "$(poll "$pid" | jq -c '.result|[.state,.stdout]')" '["completed","kept\n"]' 'an end whose asker has gone is kept for the next'
 is "$(ps -o stat= --ppid "$(server)" | grep -c Z)" 0 'no zombies'
-many=1000; plain || many=100 # a process under sanitizers is slow to fork
+others=; for i in $(seq 300); do sleep 900 & others="$others $!"; done
+reads() { awk '/^syscr/ {print $2}' "/proc/$(server)/io"; }
+n=$(reads); for i in $(seq 20); do poll "$(start true)" >/dev/null; done; n=$((($(reads) - n) / 20))
+[ $n -lt 100 ]; ok $? "the_end_of_a_job_costs_no_look_at_every_process ($n reads, with 300 of them)"
+# shellcheck disable=SC2086
+kill $others
+many=1000; shipped || many=100 # a process under sanitizers is slow to fork
 for i in $(seq 50); do start true; done >/dev/null; sleep 0.3; a=$(rss) f=$(fds)
 seq $many | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_start","params":{"command":"echo &"}}/' | "$T" pipe | jq .result.pid >"$W/pids"
 sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_poll","params":{"pid":&,"ack_seq":0}}/' "$W/pids" | "$T" pipe >"$W/r"
@@ -221,8 +236,8 @@ for n in 1 2 3; do
 	[ $n = 1 ] && b=$(rss)
 done
 is "$(fds)" "$f" '… leave no descriptor'
-! plain || [ $(($(rss) - b)) -lt 500 ]; ok $? "… and no memory ($a, $b → $(rss) KB)"
-if plain; then
+[ $(($(rss) - b)) -lt 500 ]; costs $? "… and no memory ($a, $b → $(rss) KB)"
+if shipped; then
 	seq 3000 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_start","params":{"command":"true"}}/' | "$T" pipe | jq .result.pid >"$W/pids"
 	sleep 1; n=$(sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_close_stdin","params":{"pid":&,"ack_seq":0}}/' "$W/pids" | "$T" pipe | grep -c 'stdin is not')
 	[ "$n" -le 1200 ] && [ "$n" -ge 1000 ]; ok $? "of jobs nobody asks for the last thousand are kept ($n)"

