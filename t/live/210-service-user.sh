@@ -3,7 +3,7 @@
 # Goal: with 'service: user' the program and its service are the container's own user's, as hosts want to find
 # them; in every kind of container, and leaving nothing.
 # images: scratch busybox distroless
-# timeout: 600
+# timeout: 900
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 need_sbinject
@@ -78,7 +78,6 @@ remote_output() {
   jq -r .stdout <<<"$reply"
 }
 
-cycle name user 1000:1000
 cycle number 4321 4321:0
 cycle 'name and group' user:nogroup 1000:65534
 cycle 'no capabilities' 1234:5678 1234:5678 "$drop"
@@ -99,15 +98,23 @@ for host in '{}' "$drop"; do
   is "switch $host: … is told" "$(jq -c '[.result, .service, .uid]' <<<"$out")" '["replaced","root",0]'
   is "switch $host: owner again" "$(inside "stat -c %u:%a $dir" 0:0):$(servers)" 0:700:1
   run inside "$path exec"
-  isnt_ok=$rc
-  like "switch $host: the user is kept out" "$isnt_ok" '^12[67]$'
+  like "switch $host: the user is kept out" "$rc" '^12[67]$'
   ok "switch $host: status as root" "$SBINJECT" status "$name"
   ok "switch $host: remove by the other rule" as_user remove "$name"
   gone "switch $host: remove"
-  ok "switch $host: the user's" as_user "$name"
-  ok "switch $host: remove by the default" "$SBINJECT" remove "$name"
-  gone "switch $host: remove"
 done
+ok 'switch: the user'"'"'s, removed by the default' as_user "$name"
+ok 'switch: … remove' "$SBINJECT" remove "$name"
+gone 'switch: … remove'
+
+# Two at once, the first of all.
+begin busybox user
+as_user -q "$name" & first=$!
+XDG_STATE_HOME=$tmp/other-state run as_user -q "$name"
+wait "$first" && first=0 || first=$?
+is 'two at once: both succeed, with one server' "$first $rc $(servers)" '0 0 1'
+ok 'two at once: remove' as_user remove "$name"
+gone 'two at once: remove'
 
 # Another version, and one that does not start.
 "$SBINJECT" payloads --extract tools-amd64 -o "$tmp/other"
@@ -132,7 +139,7 @@ ok 'upgrade: remove' "$SBINJECT" -c "$tmp/other.yaml" remove "$name"
 gone 'upgrade: remove'
 
 # Where the container's user is root, there is nothing to choose.
-for user in '' 0 root 0:0; do
+for user in '' root 0:0; do
   begin busybox "$user"
   ok "user '$user': inject" as_user --json "$name"
   is "user '$user': as root" "$(jq -c '[.service, .uid]' <<<"$out"):$(inside "stat -c %u:%a $dir")" '["root",0]:0:700'

@@ -68,7 +68,7 @@ is "$(users_listing)" "$before" "… and what was brought for it"
 
 # what a third user planted
 plant() { # plant PATH [MODE]
-	mkdir -p -m "${2:-755}" "$R$1"; chmod "${2:-755}" "$R$1"; chown 2000:2000 "$R$1"
+	mkdir -p "$R$1"; chmod "${2:-755}" "$R$1"; chown 2000:2000 "$R$1"
 }
 put_user
 for p in $DIR $OWN /tmp/sandbox-tools; do for mode in 700 755 777; do

@@ -113,7 +113,8 @@ static int run(const struct cli *cli)
 	home_close(&home);
 	if (spec.beside)
 		removed += beside_remove(spec.home, spec.discard);
-	return r < 0 ? receipt_fail(&spec, &fail) : report(&spec, removed + dropped, is_users, stands);
+	return r < 0 ? receipt_fail(&spec, &fail)
+		     : report(&spec, removed + dropped, is_users, stands);
 }
 
 const struct cli_command cli_uninstall = {
