@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: whatever is mounted where hosts look for the program, the service is placed, found, used and
 # removed; where no file can stand, a link does, and where no name can stand, that is told.
-# engines: docker20 docker20-rootless docker28 podman43 podman43-rootless
+# engines: docker20 podman43-rootless
 # images: scratch busybox
 # timeout: 600
 # shellcheck source=t/live/lib.sh

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: with leave to use a helper container, a read-only root on Docker is no obstacle; whatever
 # goes wrong meanwhile, no helper container stays, and nothing inside.
-# engines: docker20 docker20-rootless docker28
+# engines: docker28
 # images: scratch busybox
 # timeout: 900
 # shellcheck source=t/live/lib.sh

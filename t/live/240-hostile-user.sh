@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: while somebody inside who is not root does his worst, every success is true as the host sees
 # it, every failure is a clear refusal in time, root runs nothing of his, and nothing leaves the container.
-# engines: docker20 podman43 podman43-rootless docker28 podman58
+# engines: docker28 podman43-rootless
 # images: busybox
 # programs: adversary
 # timeout: 7200

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: what root inside does can make every command fail, and make it believe lies about what is
 # inside; but each ends in time, with a documented code and one printable line, and the host is as it was.
-# engines: docker20 podman43 podman43-rootless docker28 podman58
+# engines: docker20 podman58
 # images: busybox bookworm scratch
 # programs: adversary
 # timeout: 14400

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # run.sh: the live test suite: every t/live/NNN-*.sh against every engine.
-# Starts private engines, loads the images the tests name, runs two engines'
+# Starts private engines, loads the images the tests name, runs three engines'
 # suites at a time, stops the engines it started.  usage() lists the options.
 set -eu -o pipefail
 
@@ -15,7 +15,7 @@ binfmt_sh=$here/../engines/binfmt.sh
 engines="docker20 docker20-tls docker20-rootless podman43 podman43-rootless docker28 podman58"
 only=
 keep=
-jobs=2
+jobs=3
 
 say() { printf '%s\n' "$*"; }
 die() { printf 'live: %s\n' "$*" >&2; exit 1; }
