@@ -81,12 +81,14 @@ void stream_sinks_close(struct stream_sinks *sinks)
 static bool has_memory(const struct stream *stream)
 {
 	void *volatile reserve = NULL; /* volatile: it is to be had, not only to be thought of */
+	bool has;
 
 	if (*stream->all < STREAM_LITTLE)
 		return true;
 	reserve = malloc(STREAM_RESERVE);
+	has = reserve != NULL;
 	free(reserve);
-	return reserve;
+	return has;
 }
 
 /* ---- streams ---- */
