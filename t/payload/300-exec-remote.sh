@@ -138,12 +138,12 @@ finish "$pid"; is "$out" '1first
 third' 'input, then writes, in order'
 bad=0; for i in $(seq 100); do p=$(start true '{input:"hello"}'); [ "$p" -gt 0 ] 2>/dev/null || bad=$((bad + 1)); poll "$p" | grep -q '"completed"' || bad=$((bad + 1)); done
 is $bad 0 'input_nobody_reads_is_no_error: 100 times to true'
-jq -nc '{jsonrpc:"2.0",id:1,method:"exec_remote_start",params:{command:"sleep 30",input:("x"*1000000)}}' >"$W/big"
+jq -nc '{jsonrpc:"2.0",id:1,method:"exec_remote_start",params:{command:"sleep 900",input:("x"*1000000)}}' >"$W/big"
 t=$(ms); pid=$("$T" exec <"$W/big" | jq .result.pid); t=$(($(ms) - t)); [ "$pid" -gt 0 ] && within $t 5000; ok $? "input_nobody_reads_does_not_hold_up_the_start: 1 MB ($t ms)"
 reply kill "{\"pid\":$pid,\"ack_seq\":0}" | jq -e .result >/dev/null; ok $? '… and it can be killed'
 jq -nc '{jsonrpc:"2.0",id:1,method:"exec_remote_start",params:{command:"sleep 0.3; wc -c",input:("x"*20000000)}}' >"$W/big"
 finish "$("$T" exec <"$W/big" | jq .result.pid)"; is "$out" 20000000 'no_limit_of_1_MiB_on_requests: 20 MB of input, slowly read'
-pid=$(start 'sleep 30' '{stdin_open:true}')
+pid=$(start 'sleep 900' '{stdin_open:true}')
 jq -nc --argjson p "$pid" '{jsonrpc:"2.0",id:1,method:"exec_remote_write_stdin",params:{pid:$p,ack_seq:0,data:("x"*40000000)}}' >"$W/big"
 a=$("$T" exec <"$W/big" | jq -c .result.seq) b=$("$T" exec <"$W/big" | jq -c .error.code)
 is "$a$b" '1-32099' 'more than 64 MiB that nobody reads is refused'

@@ -160,7 +160,7 @@ static int set_up(void **state)
 static void run(int ms)
 {
 	world->limit.due = on_limit;
-	loop_set_timer(&world->loop, &world->limit, ms);
+	loop_set_timer(&world->loop, &world->limit, ms * 10);
 	world->loop.stopped = false;
 	assert_int_equal(loop_run(&world->loop), 0);
 	loop_clear_timer(&world->loop, &world->limit);
