@@ -56,7 +56,7 @@ static int serve(const struct cli *cli)
 	long ready = number ? strtol(number, NULL, 10) : -1;
 
 	sys_close_from(3, (int)ready);
-	return server_run(cli->argv0, cli->argv[-1], sandbox_methods, ready >= 3 ? (int)ready : -1);
+	return server_run(cli->argv0, sandbox_methods, ready >= 3 ? (int)ready : -1);
 }
 
 const struct cli_command cli_start_server = {

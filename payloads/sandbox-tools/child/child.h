@@ -59,9 +59,11 @@ struct child {
 
 /*
  * Starts a process in a session and process group of its own (both numbered child->pid), with
- * default signals, the umask of the server's starter and no descriptor but 0, 1, 2. What fails
- * before the new program runs (fork, chdir, exec; not the user switch, see above) is the result: 0
- * or -errno, and then there is no child. 'exited' is never called from inside.
+ * default signals, the umask of the server's starter and no descriptor but 0, 1, 2. Should the
+ * server be killed, the kernel kills the process (not what it has started), or hangs up its
+ * terminal. What fails before the new program runs (fork, chdir, exec; not the user switch, see
+ * above) is the result: 0 or -errno, and then there is no child. 'exited' is never called from
+ * inside.
  */
 int child_start(
 	struct children *children, struct child *child, const struct child_options *options);

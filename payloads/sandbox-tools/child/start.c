@@ -2,6 +2,7 @@
 /* From the loop's process to a new program. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,8 +86,19 @@ static void switch_user(const struct user *user)
 	_exit(1);
 }
 
+/* Should the server be killed, its children must not stay behind, out of everybody's reach. A
+   terminal hangs up on its shell, which then passes that on to the jobs it knows. */
+static void die_with_parent(const struct child_options *options, pid_t parent)
+{
+	if (options->terminal)
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() != parent)
+		_exit(126);
+}
+
 static void __attribute__((noreturn))
-become(const struct children *children, const struct child_options *options, int fd)
+become(const struct children *children, const struct child_options *options, pid_t parent, int fd)
 {
 	int r;
 
@@ -108,6 +120,7 @@ become(const struct children *children, const struct child_options *options, int
 	if (options->oom_first)
 		volunteer();
 	switch_user(options->user);
+	die_with_parent(options, parent); /* a switch would have undone it */
 	execve(options->file, options->argv, options->env ? options->env : environ);
 	report(fd, errno);
 }
@@ -125,8 +138,8 @@ static int await_program(int fd)
 /* Forks until the child has a pid that will do. */
 static int fork_child(struct children *children, const struct child_options *options, pid_t *ret)
 {
+	pid_t pid, self = getpid();
 	int ends[2], r;
-	pid_t pid;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
@@ -137,7 +150,7 @@ static int fork_child(struct children *children, const struct child_options *opt
 	}
 	pid = fork();
 	if (pid == 0)
-		become(children, options, ends[1]);
+		become(children, options, self, ends[1]);
 	r = pid < 0 ? -errno : 0;
 	close(ends[1]);
 	if (r == 0) {

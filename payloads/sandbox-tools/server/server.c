@@ -17,7 +17,6 @@
 #include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/child/child.h"
 #include "payloads/sandbox-tools/server/conn.h"
-#include "payloads/sandbox-tools/server/keeper.h"
 #include "payloads/sandbox-tools/server/listen.h"
 #include "payloads/sandbox-tools/server/service.h"
 
@@ -215,7 +214,7 @@ static int write_pid(struct server *server, struct fail *fail)
 	return r < 0 ? fail_sys(fail, r, "cannot write '%s/%s'", server->place.dir, PLACE_PID) : 0;
 }
 
-static int server_open(struct server *server, char *keeper, struct fail *fail)
+static int server_open(struct server *server, struct fail *fail)
 {
 	struct rlimit limit;
 	int r = loop_open(&server->loop);
@@ -223,21 +222,17 @@ static int server_open(struct server *server, char *keeper, struct fail *fail)
 	if (r < 0)
 		return fail_sys(fail, r, "cannot make an event loop");
 	server->child_umask = umask(077);
+	server->children = children_new(&server->loop, server->child_umask);
+	if (!server->children)
+		return fail_sys(fail, ENOMEM, "cannot start the server");
 	server->self = sys_open_self();
 	sys_undumpable();
 	if (getrlimit(RLIMIT_CORE, &limit) == 0) {
 		limit.rlim_cur = 0;
 		setrlimit(RLIMIT_CORE, &limit);
 	}
-	if (take_place(server, fail) < 0)
-		return -1;
-	if (keeper)
-		keeper_fork(server->lock, keeper);
-	server->children = children_new(&server->loop, server->child_umask);
-	if (!server->children)
-		return fail_sys(fail, ENOMEM, "cannot start the server");
-	if (watch_signals(server, fail) < 0 || listen_open(server, fail) < 0 ||
-		write_pid(server, fail) < 0)
+	if (take_place(server, fail) < 0 || watch_signals(server, fail) < 0 ||
+		listen_open(server, fail) < 0 || write_pid(server, fail) < 0)
 		return -1;
 	listen_guard(server);
 	return 0;
@@ -285,7 +280,7 @@ static int abandon(struct server *server)
 	return 1;
 }
 
-int server_run(const char *argv0, char *name, const struct rpc_method *methods, int ready)
+int server_run(const char *argv0, const struct rpc_method *methods, int ready)
 {
 	struct server server = {.argv0 = argv0,
 		.methods = methods,
@@ -298,7 +293,7 @@ int server_run(const char *argv0, char *name, const struct rpc_method *methods, 
 		.watcher = {.fd = -1},
 		.signals = {.fd = -1}};
 	struct fail fail = FAIL_INIT;
-	int r = server_open(&server, ready >= 0 ? name : NULL, &fail);
+	int r = server_open(&server, &fail);
 
 	if (r < 0) {
 		fprintf(stderr, "error: %s\n", fail.text);
@@ -312,7 +307,6 @@ int server_run(const char *argv0, char *name, const struct rpc_method *methods, 
 	fflush(stdout);
 	if (ready >= 0 && io_write_full(ready, "ok\n", 3, IO_NEVER) < 0)
 		return abandon(&server);
-	keeper_release();
 	io_close(&ready);
 	r = loop_run(&server.loop);
 	if (r < 0)

@@ -65,9 +65,8 @@ struct server {
 };
 
 /* Runs the server to its end: exit status. 'ready' is where the starter waits for "ok\n" or a
-   reason, -1 when nobody does; a server that was started so gets a keeper, which takes 'name', a
-   word of the command line, for its own. Leaves the environment without our own variables. */
-int server_run(const char *argv0, char *name, const struct rpc_method *methods, int ready);
+   reason, -1 when nobody does. Leaves the environment without our own variables. */
+int server_run(const char *argv0, const struct rpc_method *methods, int ready);
 /* Begins the shutdown in 'ms'. */
 void server_stop_in(struct server *server, int ms);
 
