@@ -37,7 +37,7 @@ call() { timeout 100 "$1" exec '{"jsonrpc":"2.0","method":"remote_version","id":
 dead() { grep -c '^State:.Z' "/proc/$pid/status"; }
 call "$1" | grep -o result
 pid=$(jq .pid "$INSPECT_SANDBOX_TOOLS_DIR/server.pid")
-kill -9 "$(awk '{print $4}' "/proc/$pid/stat")" "$pid" # its keeper would reap it
+kill -9 "$pid"
 until [ "$(dead)" = 1 ]; do sleep 0.05; done
 call "$1" | grep -o result
 dead
