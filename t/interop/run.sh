@@ -126,7 +126,7 @@ lock() {
 }
 
 finish() {
-	local status=$? release
+	local status=$?
 	trap '' INT TERM HUP EXIT
 	jobs -p | xargs -r kill 2>/dev/null || :
 	wait
@@ -177,38 +177,48 @@ overlay() {
 	ln "$artifact-v$version" "$artifact-musl-v$version"
 }
 
-# tap NAME COMMAND...: run it in a directory of its own, its output in the file log there.
-tap() {
-	local name=$1 dir=$work/$1 status=0 said
+# start NAME COMMAND...: in a directory of its own, its output in the file log there.
+start() {
+	local name=$1
 	shift
-	mkdir "$dir"
-	cd "$dir"
-	timeout -k 20 900 "${clean[@]}" "$@" >log 2>&1 </dev/null || status=$?
-	if [ "$status" -ne 0 ] && ! grep -q '^not ok - ' log; then
-		said=$(tail -n 20 log | sed 's/^/#   /')
-		printf 'not ok - %s: ended with status %s\n%s\n' "$name" "$status" "$said" >>log
-	fi
+	mkdir "$work/$name"
+	(
+		cd "$work/$name"
+		exec timeout -k 20 900 "${clean[@]}" "$@" >log 2>&1 </dev/null 9>&-
+	) &
+	runs[$name]=$!
 }
 
 # evaluate RELEASE ROUTE CONTAINER...: the limit makes replies come in chunks.
 evaluate() {
 	local path=''
 	[ "$2" = prepared ] || path=$work/overlay-$1
-	tap "$1-$2" INSPECT_SANDBOX_MAX_EXEC_OUTPUT_SIZE=262144 PYTHONPATH="$path" \
+	start "$1-$2" INSPECT_SANDBOX_MAX_EXEC_OUTPUT_SIZE=262144 PYTHONPATH="$path" \
 		"$cache/$1/bin/python" "$here/evals.py" "${@:2}"
+}
+
+# result NAME: its points; one more if it ended badly and they do not tell why.
+result() {
+	local log=$work/$1/log status=0
+	wait "${runs[$1]}" || status=$?
+	points_of "$log"
+	[ "$status" -ne 0 ] || return 0
+	! grep -q '^not ok - ' "$log" || return 0
+	fail "$1: ended with status $status"
+	tail -n 20 "$log" | sed 's/^/#   /'
 }
 
 run_all() {
 	local name release route boxes
-	(tap adapter "$(python)" "$here/adapter_test.py") &
+	declare -A runs
+	start adapter "$(python)" "$here/adapter_test.py"
 	[ -z "$plan" ] || while read -r release route boxes; do
 		[ "$route" = prepared ] || overlay "$release"
 		# shellcheck disable=SC2086	# one word for each container
-		(evaluate "$release" "$route" $boxes) &
+		evaluate "$release" "$route" $boxes
 	done <<<"$plan"
-	wait
-	for name in adapter $(awk '{ print $1 "-" $2 }' <<<"$plan"); do
-		points_of "$work/$name/log"
+	for name in adapter $(awk 'NF { print $1 "-" $2 }' <<<"$plan"); do
+		result "$name"
 	done
 }
 
