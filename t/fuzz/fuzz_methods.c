@@ -122,8 +122,8 @@ int jobs_start(struct jobs *jobs, const struct job_order *order, pid_t *ret_pid)
 	check_text(order->command, strlen(order->command));
 	if (order->input)
 		check_text(order->input, order->input_len);
-	if (order->user_name)
-		check_text(order->user_name, strlen(order->user_name));
+	if (order->user)
+		check_text(order->user->shown, strlen(order->user->shown));
 	check_env(order->env);
 	*ret_pid = 1;
 	return order->cwd ? -2 : 0;
@@ -187,9 +187,9 @@ struct bash *bash_open(struct loop *loop, struct children *children)
 }
 
 const struct bash_session *bash_new_session(
-	struct bash *bash, const char *user_name, const struct user *user, struct fail *fail)
+	struct bash *bash, const struct user *user, struct fail *fail)
 {
-	need(bash && !user_name == !user);
+	need(bash);
 	fail_set(fail, "no terminal");
 	return user ? NULL : &session;
 }
