@@ -87,16 +87,6 @@ void server_describe(struct rpc_call *call)
 	answer_nothing(call);
 }
 
-/* ---- users ---- */
-
-int user_find(const char *name, struct user *ret)
-{
-	memset(ret, 0, sizeof(*ret));
-	strcpy(ret->home, "/home");
-	ret->uid = strcmp(name, "root") == 0 ? 0 : 1000;
-	return strcmp(name, "nobody") == 0;
-}
-
 /* ---- exec_remote ---- */
 
 struct jobs *jobs_new(struct loop *loop, struct children *children)
