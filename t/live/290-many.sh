@@ -45,7 +45,7 @@ few=$kib
 run "$SBINJECT" status -j 16 "${names[@]}"
 is 'status of all: exit' "$rc" 0
 is 'status of all: healthy' "$(grep -c healthy <<<"$out")" "$MANY"
-run script -qec "'$SBINJECT' remove -j 16 ${names[*]} $broken" /dev/null
+run script -qec "'$SBINJECT' remove -j 16 ${names[*]} ${broken[0]}" /dev/null
 is 'remove on a terminal: exit' "$rc" 8
 like 'remove on a terminal: progress is shown' "$out" "removing from $((MANY + 1)) containers: [0-9]+ done, [01] failed"
 run "$SBINJECT" status -j 16 "${names[@]}"
