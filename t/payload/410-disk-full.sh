@@ -85,7 +85,7 @@ is "$(servers)" 0 '… nothing runs'
 umount "$R/tmp"
 
 # ---- the place of long replies ----
-mkdir -m 1777 -p "$R/var/tmp"
+mkdir -p "$R/var/tmp"; chmod 1777 "$R/var/tmp"
 mount -t tmpfs -o size=64k,mode=1777 none "$R/var/tmp"
 mkdir "$R/var/tmp/d"; cp "$PROGRAM" "$R/var/t"; mount --bind "$R/opt" "$R/var/tmp/d"; cp "$PROGRAM" "$R/opt/t"
 long() { printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"view","path":"/docs/f"},"id":7}' | env -i INSPECT_SANDBOX_JSON_RPC_RESPONSE_MAX_BYTES=10000 /usr/sbin/chroot "$R" /var/tmp/d/t exec 2>"$W/err"; }
