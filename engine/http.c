@@ -37,6 +37,7 @@ struct transfer {
 	struct eng_http_reply *reply;
 	CURL *easy;
 	struct sb_err err; /* of a callback */
+	int sent;
 };
 
 static void free_curl_list(struct curl_slist **list)
@@ -157,6 +158,19 @@ static size_t on_body(char *data, size_t one, size_t len, void *ctx)
 	return sb_buf_add(&reply->body, data, len, &transfer->err) < 0 ? 0 : len;
 }
 
+/* When a kept connection ends before the answer, libcurl sends once more; but what makes something the
+   engine may have begun to make. */
+static int on_send(void *ctx, char *to, char *from, int to_port, int from_port)
+{
+	struct transfer *transfer = ctx;
+	const char *method = transfer->req->method;
+
+	(void)to, (void)from, (void)to_port, (void)from_port;
+	if (transfer->sent++ > 0 && (!strcmp(method, "PUT") || !strcmp(method, "POST")))
+		return CURL_PREREQFUNC_ABORT;
+	return CURL_PREREQFUNC_OK;
+}
+
 static int on_progress(
 	void *ctx, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up)
 {
@@ -262,6 +276,9 @@ static int fail_transfer(CURLcode code, CURL *easy, const struct eng_http *http,
 		return sb_err_set(err, SB_NO_ENGINE,
 			"out of memory, or headers without end, in the answer to %s %s",
 			req->method, req->path);
+	case CURLE_ABORTED_BY_CALLBACK:
+		return sb_err_set(err, SB_NO_ENGINE, "the engine at '%s' hung up on %s %s",
+			endpoint->url, req->method, req->path);
 	default:
 		return sb_err_set(err, SB_NO_ENGINE,
 			"the engine at '%s' broke off while answering %s %s: %s", endpoint->url,
@@ -317,7 +334,7 @@ static int set_request(
 int eng_http_do(struct eng_http *http, const struct eng_http_req *req, struct eng_http_reply *reply,
 	struct sb_err *err)
 {
-	struct transfer transfer = {req, reply, http->easy, SB_ERR_INIT};
+	struct transfer transfer = {.req = req, .reply = reply, .easy = http->easy, .err = SB_ERR_INIT};
 	sb_auto(free_curl_list) struct curl_slist *headers = NULL;
 	sb_autobuf struct sb_buf url = SB_BUF_INIT(SB_MAX_HEADERS);
 	int64_t start = sb_now_ms();
@@ -337,6 +354,8 @@ int eng_http_do(struct eng_http *http, const struct eng_http_req *req, struct en
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
+	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_send);
+	curl_easy_setopt(easy, CURLOPT_PREREQDATA, &transfer);
 	code = curl_easy_perform(easy);
 	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL);

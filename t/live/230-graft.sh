@@ -232,14 +232,14 @@ fault() {
 }
 
 # What the engine has made although its answer was lost, the next run deletes.
-fault "cut:resp@$create#1:0" '0 3' started
+fault "cut:resp@$create#1:0" 3 started
 fault "reply@$create:500,application/json,{\"message\":\"no\"}" 5
 fault "reply@$create:201,application/json,{\"Id\":\"../x\"}" 1
-fault "cut:req-body@$put:5000" '0 3'
+fault "cut:req-body@$put:5000" 3
 fault "reply@$put:500,application/json,{\"message\":\"no space left on device\"}" 5
 fault "cut:resp@$attach:0" 3
 fault "reply@$attach:404,application/json,{\"message\":\"gone\"}" 5
-fault "cut:resp@$start:0" '0 3 5'
+fault "cut:resp@$start:0" 3
 fault "reply@$start:500,application/json,{\"message\":\"no\"}" 5
 fault "cut:resp-body@$attach:10" 3
 fault "garbage@$exec" 3
