@@ -3,6 +3,7 @@
 # Goal: the program does its work on every architecture that was built: files, jobs, shells, MCP,
 # pieces, a pipe. Foreign ones run in an emulator, which cannot start them again by itself: so the
 # server is started here, and what belongs to installing is left to the native program.
+# shipped only: a sanitized one is built for this machine alone
 . "$(dirname "$(realpath "$0")")/lib.sh"
 top=$(dirname "$(realpath "$0")")/../..
 
@@ -15,15 +16,8 @@ edit() { rpc text_editor "$(printf '{"command":"%s","path":"%s",%s}' "$1" "$W/$a
 
 # finish PID: polls until the job's end; state, exit code, all it said and its checksum
 finish() {
-	ack=0 state=running code=
-	: >"$W/out"
-	while [ "$state" = running ]; do
-		rpc exec_remote_poll "{\"pid\":$1,\"ack_seq\":$ack}" >"$W/reply"
-		jq -j '.result | .stdout + .stderr' "$W/reply" >>"$W/out"
-		state=lost
-		eval "$(jq -r '.result | "state=\(.state) code=\(.exit_code) ack=\(.seq)"' "$W/reply")"
-	done
-	echo "$state $code $(cksum <"$W/out")"
+	follow "$1"
+	echo "$state $code $(cat "$W/out" "$W/err" | cksum)"
 }
 
 say() { # say TEXT: to the shell; what it answers

@@ -6,23 +6,13 @@
 mkdir -m 755 "$W/d"
 export INSPECT_SANDBOX_TOOLS_DIR="$W/d"
 T=$PROGRAM
-reply() { printf '%s' "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"exec_remote_$1\",\"params\":$2}" | "$T" exec; }
+rpc() { printf '%s' "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"$1\",\"params\":$2}" | "$T" exec; }
+reply() { rpc "exec_remote_$1" "$2"; }
 start() { reply start "$(jq -nc --arg c "$1" '{command:$c}'"${2:+ + $2}")" | jq .result.pid; }
 poll() { reply poll "{\"pid\":$1,\"ack_seq\":${2:-0}}"; }
 # the whole of it: state, code, texts, with everything acknowledged on the way
 finish() { # finish PID: polls until the end; sets out, err, code, polls
-	ack=0 polls=0 state=running code=
-	: >"$W/replies"
-	while [ "$state" = running ]; do
-		poll "$1" $ack >"$W/reply"
-		polls=$((polls + 1))
-		ack=$(grep -o '"seq": [0-9]*' "$W/reply") ack=${ack##* }
-		cat "$W/reply" >>"$W/replies"
-		grep -q '"state": "running"' "$W/reply" || state=ended
-	done
-	jq -j '.result.stdout' "$W/replies" >"$W/out"
-	jq -j '.result.stderr' "$W/replies" >"$W/err"
-	code=$(jq -r .result.exit_code "$W/reply")
+	follow "$1"
 	out=$(cat "$W/out") err=$(cat "$W/err")
 }
 job() { finish "$(start "$@")"; } # job COMMAND [JQ]
@@ -178,7 +168,7 @@ is "$(jq -r '.result.stdout|split("\n")[1]' "$W/r")" '[inspect_sandbox_tools: ex
 pid=$(start 'head -c 105500000 /dev/zero | tr "\0" "~"; echo end >&2'); sleep 2
 kill -0 "$pid"; ok $? 'a full buffer makes the job wait'
 cpu() { awk '{print $14 + $15}' "/proc/$(server)/stat"; }
-c=$(cpu); sleep 1; [ $(($(cpu) - c)) -lt 50 ]; ok $? '… without work for the server'
+c=$(cpu); sleep 1; [ $(($(cpu) - c)) -lt 50 ]; costs $? '… without work for the server'
 n=0 ack=0 end=
 until [ "$end" = '"end\n"' ] && ! grep -q '"state": "running"' "$W/r"; do
 	poll "$pid" $ack >"$W/r"

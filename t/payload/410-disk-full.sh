@@ -52,19 +52,10 @@ like "$(call version)" '*"result"*' 'what needs no server works'
 drain tmp
 like "$(call remote_version)" '*"result"*' 'with room again it starts'
 fill tmp
-job() { # job COMMAND: start and poll
-	printf '{"jsonrpc":"2.0","id":1,"method":"exec_remote_start","params":{"command":"%s"}}' "$1" | in_world exec | jq -c '.result.pid // .error'
-}
+rpc() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "$2" | in_world exec; }
 mount --bind /usr "$(mkdir -p "$R/usr" && echo "$R/usr")"
 for d in bin lib lib64; do [ -L /$d ] && ln -s "usr/$d" "$R/$d"; done
-pid=$(job 'seq 300000; echo oops >&2; dd if=/dev/zero of=/tmp/out bs=4096; echo $?')
-ack=0 state=running
-: >"$W/out"
-while [ "$state" = running ]; do
-	printf '{"jsonrpc":"2.0","id":1,"method":"exec_remote_poll","params":{"pid":%s,"ack_seq":%s}}' "$pid" "$ack" | in_world exec >"$W/reply"
-	jq -j .result.stdout "$W/reply" >>"$W/out"
-	eval "$(jq -r '"state=\(.result.state) ack=\(.result.seq)"' "$W/reply")"
-done
+follow "$(rpc exec_remote_start '{"command":"seq 300000; echo oops >&2; dd if=/dev/zero of=/tmp/out bs=4096; echo $?"}' | jq .result.pid)"
 is "$(sha256sum <"$W/out")" "$({ seq 300000; echo 1; } | sha256sum)" 'output of a job needs no disk'
 # a log line that cannot be written is lost, no more
 rm -f "$R/tmp/sandbox-tools/sandbox-tools.sock"

@@ -7,13 +7,9 @@
 rpc() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "${2:-"{}"}" | $AS exec; }
 start() { rpc exec_remote_start "$(jq -nc --arg c "$1" '{command:$c}')" | jq .result.pid; }
 finish() { # finish PID: everything it says, and how it ends
-	ack=0 state=running
-	while [ "$state" = running ]; do
-		rpc exec_remote_poll "{\"pid\":$1,\"ack_seq\":$ack}" >"$W/reply"
-		jq -j '.result|.stdout,.stderr' "$W/reply"
-		eval "$(jq -r '"state=\(.result.state // "lost") ack=\(.result.seq // 0)"' "$W/reply")"
-	done
-	jq -j '.result.exit_code' "$W/reply"
+	follow "$1"
+	cat "$W/out" "$W/err"
+	printf '%s' "$code"
 }
 gone() { for p; do ! kill -0 "$p" 2>/dev/null || return 1; done; }
 AS=in_world
@@ -73,7 +69,7 @@ is "$(servers)" 0 '… itself neither'
 umount "$R/proc"
 
 # ---- read-only roots ----
-box ro tmp proc srv; mount --bind "$R" "$R"; mount -o remount,ro,bind "$R"
+box ro tmp proc srv; mount --rbind "$R" "$R"; mount -o remount,ro,bind "$R"
 out=$(call remote_version 2>&1); is "$?" 1 'nowhere to write: the server cannot start'
 like "$out" 'error: *Read-only file system' '… and says why'
 like "$(call version)" '*"result"*' '… what needs no server works'
@@ -92,7 +88,7 @@ wait_for eval '[ "$(servers)" = 0 ]'; is "$(servers)" 0 '… which it does'
 mount -o remount,rw "$R/tmp"
 like "$(call remote_version)" '*"result"*' 'writable again: it starts'
 in_world stop-server; is "$?:$(servers)" 0:0 '… and stops'
-umount "$R/tmp"; umount "$R"
+umount "$R/tmp"; umount -R "$R"
 
 # ---- the same without privileges ----
 AS='as_user 65534'
@@ -105,5 +101,5 @@ wait_for gone "$(jq -r .result.stdout "$W/r")"; ok $? '… is killed with its ch
 as_user 65534 stop-server; is "$?:$(servers)" 0:0 '… it stops'
 chmod 755 "$R"; rm -rf "$R/sandbox-tools"
 out=$(rpc remote_version 2>&1); is "$?" 1 'nowhere it may write: the server cannot start'
-like "$out" 'error: *Permission denied' '… and says why'
+like "$out" '*error: *Permission denied' '… and says why'
 done_testing

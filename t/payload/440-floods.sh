@@ -16,7 +16,7 @@ rss() { awk '/VmRSS/ {print $2}' "/proc/$(server)/status"; }
 fds() { ls "/proc/$(server)/fd" | wc -l; }
 zombies() { ps -o stat= --ppid "$(server)" | grep -c Z; }
 below() { # below KB WHAT: is that the server's memory?
-	r=$(rss); [ "$r" -lt "$1" ]; ok $? "$2 ($r kB)"
+	r=$(rss); [ "$r" -lt "$1" ]; costs $? "$2 ($r kB)"
 }
 quiet() { # until the server has used no time for a while
 	a=$(awk '{print $14 + $15}' "/proc/$(server)/stat")
@@ -30,7 +30,7 @@ client jobs 1200 300 >/dev/null
 sleep 0.2; before=$(rss) f=$(fds)
 is "$(client jobs 600 1)" '600 jobs 1 at once 0 wrong' '600 jobs one after the other: each its output and code'
 is "$(client jobs 900 300)" '900 jobs 300 at once 0 wrong' '900 jobs, 300 at once'
-[ $(($(rss) - before)) -lt 300 ]; ok $? "… cost no memory ($before → $(rss) kB)"
+[ $(($(rss) - before)) -lt 300 ]; costs $? "… cost no memory ($before → $(rss) kB)"
 wait_for eval '[ "$(fds)" = "$f" ]'; is "$(fds):$(zombies)" "$f:0" '… no descriptor and no zombie'
 
 # ---- much output ----

@@ -14,7 +14,7 @@ count=0 failed=0
 if [ -z "${IN_PRIVATE_WORLD:-}" ]; then
 	[ "$(id -u)" = 0 ] || { echo "1..0 # skip needs root"; exit 77; }
 	W=$(mktemp -d) || exit 1
-	export IN_PRIVATE_WORLD=1 W B PROGRAM
+	export IN_PRIVATE_WORLD=1 W B PROGRAM HOME="$W"
 	unset INSPECT_SANDBOX_TOOLS_DIR TMPDIR TEMP TMP
 	grep -aqF /mnt/ld.so "$PROGRAM" && export SANITIZED=1
 	unshare -m -p -f --kill-child --propagation private sh -c '
@@ -149,6 +149,21 @@ servers() { # how many processes of ours are servers
 		{ tr '\0' ' ' <"$p/cmdline"; } 2>/dev/null | grep -q ' server $' && n=$((n + 1))
 	done
 	echo $n
+}
+
+# follow PID: polls, by the test's own "rpc METHOD PARAMS", until the job has ended or is lost; sets
+# state, code and polls; what it said is in $W/out and $W/err
+follow() {
+	ack=0 polls=0 state=running code=
+	: >"$W/replies"
+	while [ "$state" = running ]; do
+		rpc exec_remote_poll "{\"pid\":$1,\"ack_seq\":$ack}" >"$W/reply"
+		polls=$((polls + 1)) state=lost
+		cat "$W/reply" >>"$W/replies"
+		eval "$(jq -r '.result | values | "state=\(.state) code=\(.exit_code) ack=\(.seq)"' "$W/reply")"
+	done
+	jq -j '.result.stdout // empty' "$W/replies" >"$W/out"
+	jq -j '.result.stderr // empty' "$W/replies" >"$W/err"
 }
 
 wait_for() { # wait_for COMMAND…: up to 10 s

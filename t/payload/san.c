@@ -47,7 +47,7 @@ __attribute__((constructor)) static void note(int argc, char **argv)
    ends leaves its memory to the system. */
 int __lsan_is_turned_off(void)
 {
-	static const char *const brief[] = {"install", "uninstall", "status"};
+	static const char *const brief[] = {"install", "uninstall", "status", "graft"};
 
 	for (size_t i = 0; i < sizeof(brief) / sizeof(brief[0]); i++)
 		if (strcmp(command, brief[i]) == 0)
