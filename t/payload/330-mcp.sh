@@ -127,7 +127,7 @@ s=$(launch); ask "$s" spawn | jq -r '.result.pids[]' >"$W/pids"; ask "$s" env | 
 sleep 0.3; t=$(now); is "$(end "$s")" '{"jsonrpc": "2.0", "result": null, "id": 1}' 'kill'; wait $j
 is "$(cat "$W/out")" "$(failure 'MCP server session terminated with requests pending.' 5)" 'kill_fails_pending_requests'
 # shellcheck disable=SC2046
-gone $(cat "$W/pids"); ok $? 'kill_ends_the_group_and_all_descendants'
+wait_for gone $(cat "$W/pids"); ok $? 'kill_ends_the_group_and_all_descendants'
 within $(($(now) - t)) 3000; ok $? '… soon'
 is "$(ask "$s" echo)" "{\"code\":-32098,\"message\":\"KeyError($s)\"}" 'the session is gone'
 
@@ -144,7 +144,7 @@ sleep 0.3; t=$(now); in_world stop-server; is "$?" 0 'stop-server'; t=$(($(now) 
 within $t 12000; ok $? "stop_server_bounds_inflight_requests ($t ms)"
 like "$(cat "$W/out")" '*666*session terminated*' '… which are answered'
 # shellcheck disable=SC2046
-gone $(cat "$W/pids"); ok $? '… nothing is left'
+wait_for gone $(cat "$W/pids"); ok $? '… nothing is left'
 is "$(jq -c . "$R/tmp/sandbox-tools/shutdown-status.json")" '{"errors":[]}' '… a clean status'
 
 # ---- the limit ----
