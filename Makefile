@@ -139,7 +139,7 @@ fuzz-replay: $(FUZZERS:%=$(B)/fuzz/%) payload-fuzz-replay
 FUZZFLAGS := -std=gnu11 -g -O1 -pthread -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZ_OBJ := $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out cmd/%,$(LIB_SRC)))
 
-$(B)/fuzz/obj/%.o: %.c $(B)/gen/embed.S
+$(B)/fuzz/obj/%.o: %.c $(B)/gen/embed.S $(B)/gen/.packages
 	@mkdir -p $(@D)
 	$(Q)clang $(FUZZFLAGS) -fsanitize=fuzzer-no-link $(CPPFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
 
