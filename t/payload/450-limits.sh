@@ -79,7 +79,7 @@ finish
 
 # ---- no processes left ----
 nobody() { setpriv --reuid=64123 --regid=64123 --clear-groups "$@"; }
-place c 777; AS=nobody; nobody prlimit --nproc=6:6 "$T" start-server >/dev/null; first=$(server)
+place c 777; AS=nobody; nobody prlimit --nproc=7:7 "$T" start-server >/dev/null; first=$(server)
 pid=$(start 'exec sleep 50' | jq .result.pid)
 # each costs one: until none is left
 for i in 1 2 3 4 5 6; do start 'exec sleep 51'; done >"$W/out"
@@ -116,4 +116,12 @@ ok $r "a request that does not fit: $(echo "$out" | cut -c1-100)"
 same '… harms nobody else'
 is "$(run 'echo back')" back '… and later ones work'
 "$T" stop-server; is "$?:$(servers)" 0:0 'it stops'
+head -c 3000000 /dev/zero | tr '\0' x | jq -Rsc '{jsonrpc:"2.0",method:"version",id:7,params:{a:.}}' >"$W/big"
+as=2000000
+while [ $as -lt 24000000 ]; do
+	prlimit --as=$as "$T" exec <"$W/big" >"$W/out" 2>"$W/err"; r=$?
+	echo "$r $(grep -cE '"result"|-32700' "$W/out") $(grep -c '^error: ' "$W/err")"
+	as=$((as + 500000))
+done | sort | uniq -c >"$W/ends"
+is "$(awk '{print $2, $3, $4}' "$W/ends" | tr '\n' ',')" '0 1 0,1 0 1,' 'whatever memory is missing: a reply, or an error and exit 1'
 done_testing
