@@ -31,15 +31,17 @@ static void signal_one(const struct process *p, int sig)
 	process_signal(p->pid, p->born, SIGCONT);
 }
 
-/* How many live descendants were signalled; -errno without /proc. */
+/* How many descendants there are, the live ones of which were signalled; -errno without /proc. Dead
+   ones that wait to be reaped count: they are no reason to look for others elsewhere. */
 static int signal_seen(int sig)
 {
 	struct processes all = PROCESSES_INIT;
 	int n = 0, r = processes_read(&all);
 
 	for (size_t i = all.count; r == 0 && i-- > 0;)
-		if (all.list[i].ours && !all.list[i].dead) {
-			signal_one(&all.list[i], sig);
+		if (all.list[i].ours) {
+			if (!all.list[i].dead)
+				signal_one(&all.list[i], sig);
 			n++;
 		}
 	processes_release(&all);
