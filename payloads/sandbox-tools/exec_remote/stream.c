@@ -83,7 +83,7 @@ static bool has_memory(const struct stream *stream)
 	void *volatile reserve = NULL; /* volatile: it is to be had, not only to be thought of */
 	bool has;
 
-	if (*stream->all < STREAM_LITTLE)
+	if (*stream->all < STREAM_LITTLE || *stream->all % STREAM_PROBE >= STREAM_LEAST)
 		return true;
 	reserve = malloc(STREAM_RESERVE);
 	has = reserve != NULL;

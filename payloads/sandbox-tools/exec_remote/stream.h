@@ -22,6 +22,7 @@
  */
 #define STREAM_RESERVE ((size_t)16 << 20)
 #define STREAM_LITTLE ((size_t)4 << 20)
+#define STREAM_PROBE ((size_t)1 << 20) /* how often that is looked at */
 
 struct stream {
 	struct loop_watch watch; /* first, so that a watch is its stream; fd -1 when over */
