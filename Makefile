@@ -109,10 +109,6 @@ check:
 
 # ---- tests ----
 
-# A test's "/* wrap: malloc calloc */" line becomes --wrap flags.
-wraps = $(addprefix -Wl$(comma)--wrap=,$(shell sed -n 's|^/\* wrap: \(.*\) \*/|\1|p' $(1)))
-comma := ,
-
 $(B)/t/%: t/unit/%.c $(B)/libsbinject.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -MF $@.d $(ALL_LDFLAGS) $(call wraps,$<) -o $@ $< \

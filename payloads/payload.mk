@@ -50,6 +50,10 @@ $(PB)/payloads/$(1)/inspect-sandbox-tools: $(PAYLOAD_SRC:%.c=$(PB)/payloads/$(1)
 endef
 $(foreach a,$(ARCHES),$(eval $(call payload_rules,$(a))))
 
+# A test's "/* wrap: malloc calloc */" line becomes --wrap flags.
+wraps = $(addprefix -Wl$(comma)--wrap=,$(shell sed -n 's|^/\* wrap: \(.*\) \*/|\1|p' $(1)))
+comma := ,
+
 # Unit tests: the same sources with the host's compiler, under sanitizers.
 PAYLOAD_TEST_DIR := $(B)/payloads/test
 PAYLOAD_TESTS := $(patsubst t/unit/%.c,$(PAYLOAD_TEST_DIR)/%,$(sort $(wildcard t/unit/test_payload_*.c)))
@@ -65,7 +69,7 @@ $(PAYLOAD_TEST_DIR)/libpayload.a: $(PAYLOAD_TEST_OBJ)
 	$(Q)rm -f $@ && $(AR) rcD $@ $^
 
 $(PAYLOAD_TEST_DIR)/test_payload_%: t/unit/test_payload_%.c $(PAYLOAD_TEST_DIR)/libpayload.a
-	$(Q)$(CC) $(PAYLOAD_CPP) $(PAYLOAD_SAN) $(PAYLOAD_WARN) -o $@ $^ -lcmocka -ljansson
+	$(Q)$(CC) $(PAYLOAD_CPP) $(PAYLOAD_SAN) $(PAYLOAD_WARN) $(call wraps,$<) -o $@ $^ -lcmocka -ljansson
 
 -include $(PAYLOAD_TEST_OBJ:.o=.d)
 

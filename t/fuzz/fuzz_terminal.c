@@ -29,7 +29,7 @@ static struct buf shown(const uint8_t *data, size_t size, size_t limit, size_t p
 		output_add(&output, copy, len);
 		free(copy);
 	}
-	if (output_take(&output, limit, &out) < 0 || out.len > limit || !output_is_empty(&output))
+	if (output_show(&output, limit, &out) < 0 || out.len > limit)
 		abort();
 	output_release(&output);
 	out.len = out.len > 0 ? terminal_strip(out.data, out.len) : 0;

@@ -76,7 +76,8 @@ static void take(struct output *output, size_t limit, const char *wanted)
 {
 	struct buf text = BUF_INIT(1 << 24);
 
-	assert_int_equal(output_take(output, limit, &text), 0);
+	assert_int_equal(output_show(output, limit, &text), 0);
+	output_forget(output);
 	assert_true(text.len <= limit);
 	assert_int_equal(text.len, strlen(wanted));
 	if (text.len > 0)
@@ -85,7 +86,7 @@ static void take(struct output *output, size_t limit, const char *wanted)
 	assert_true(output_is_empty(output));
 }
 
-static void test_output_take__gives_everything_once(void **state)
+static void test_output_show__gives_everything_once(void **state)
 {
 	struct output output;
 
@@ -124,13 +125,13 @@ static struct buf flood(const char *text, size_t count, size_t limit)
 	output_set_limit(&output, limit);
 	for (size_t i = 0; i < count; i++)
 		output_add(&output, text, strlen(text));
-	assert_int_equal(output_take(&output, limit, &out), 0);
+	assert_int_equal(output_show(&output, limit, &out), 0);
 	output_release(&output);
 	assert_true(out.len <= limit);
 	return out;
 }
 
-static void test_output_take__shows_notice_and_tail(void **state)
+static void test_output_show__shows_notice_and_tail(void **state)
 {
 	static const struct {
 		size_t count, limit;
@@ -164,7 +165,7 @@ static void test_output_take__shows_notice_and_tail(void **state)
 	}
 }
 
-static void test_output_take__names_sizes(void **state)
+static void test_output_show__names_sizes(void **state)
 {
 	static const struct {
 		size_t limit;
@@ -186,7 +187,7 @@ static void test_output_take__names_sizes(void **state)
 	}
 }
 
-static void test_output_take__cuts_no_characters(void **state)
+static void test_output_show__cuts_no_characters(void **state)
 {
 	(void)state;
 	for (size_t limit = 150; limit < 170; limit++) {
@@ -201,7 +202,7 @@ static void test_output_take__cuts_no_characters(void **state)
 	}
 }
 
-static void test_output_take__bears_tiny_limits(void **state)
+static void test_output_show__bears_tiny_limits(void **state)
 {
 	static const struct {
 		size_t limit;
@@ -281,12 +282,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_terminal_strip__removes_what_the_protocol_names),
 		cmocka_unit_test(test_terminal_strip__removes_nul),
-		cmocka_unit_test(test_output_take__gives_everything_once),
+		cmocka_unit_test(test_output_show__gives_everything_once),
 		cmocka_unit_test(test_output_add__decodes_across_pieces),
-		cmocka_unit_test(test_output_take__shows_notice_and_tail),
-		cmocka_unit_test(test_output_take__names_sizes),
-		cmocka_unit_test(test_output_take__cuts_no_characters),
-		cmocka_unit_test(test_output_take__bears_tiny_limits),
+		cmocka_unit_test(test_output_show__shows_notice_and_tail),
+		cmocka_unit_test(test_output_show__names_sizes),
+		cmocka_unit_test(test_output_show__cuts_no_characters),
+		cmocka_unit_test(test_output_show__bears_tiny_limits),
 		cmocka_unit_test(test_output_set_limit__drops_what_is_beyond),
 		cmocka_unit_test(test_output_is_burst__from_4096_bytes_on),
 		cmocka_unit_test(test_output_add__keeps_memory_bounded),

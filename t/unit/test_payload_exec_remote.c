@@ -342,7 +342,7 @@ struct asker {
 	char text[2][100];
 };
 
-static void on_answer(struct job_waiter *waiter, const struct job_report *report, int error)
+static bool on_answer(struct job_waiter *waiter, const struct job_report *report, int error)
 {
 	struct asker *asker = (struct asker *)waiter;
 
@@ -355,6 +355,7 @@ static void on_answer(struct job_waiter *waiter, const struct job_report *report
 				(int)report->len[i], report->text[i]);
 	}
 	loop_stop(&world->loop);
+	return true;
 }
 
 static bool is_wanted(const struct job_waiter *waiter)

@@ -142,20 +142,18 @@ static int add_tail(const struct output *output, size_t limit, struct buf *out)
 	return r < 0 ? r : buf_add(out, data + len - tail, tail);
 }
 
-int output_take(struct output *output, size_t limit, struct buf *out)
+int output_show(struct output *output, size_t limit, struct buf *out)
 {
-	int r;
-
 	if (limit > OUTPUT_LIMIT_MAX)
 		limit = OUTPUT_LIMIT_MAX;
 	trim(output);
 	if (output->dropped == 0 && output->bytes.len <= limit)
-		r = buf_add(out, output->bytes.data, output->bytes.len);
-	else
-		r = add_tail(output, limit, out);
-	if (r < 0)
-		return r;
+		return buf_add(out, output->bytes.data, output->bytes.len);
+	return add_tail(output, limit, out);
+}
+
+void output_forget(struct output *output)
+{
 	buf_drop(&output->bytes, output->bytes.len);
 	output->dropped = 0;
-	return 0;
 }

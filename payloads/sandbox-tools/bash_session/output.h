@@ -32,8 +32,10 @@ void output_add(struct output *output, const char *data, size_t len);
 bool output_is_empty(const struct output *output);
 /* Is it so much that a reader should have it at once? */
 bool output_is_burst(const struct output *output);
-/* Appends all as a reader with that limit gets it, and forgets it: the text, or a notice and the
-   tail of it, in 'limit' bytes at most. 0 or -ENOMEM, and then nothing is forgotten. */
-int output_take(struct output *output, size_t limit, struct buf *out);
+/* Appends all as a reader with that limit gets it: the text, or a notice and the tail of it, in
+   'limit' bytes at most. 0 or -ENOMEM. */
+int output_show(struct output *output, size_t limit, struct buf *out);
+/* What was shown has been passed on. */
+void output_forget(struct output *output);
 
 #endif

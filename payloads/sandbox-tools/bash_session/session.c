@@ -27,18 +27,20 @@ static void unlink_reader(struct bash_reader *reader)
 static void answer(struct bash_reader *reader)
 {
 	struct buf text = BUF_INIT(OUTPUT_LIMIT_MAX);
+	struct output *output = &reader->session->shell->output;
 	struct rpc_call *call = reader->call;
 	json_t *result = NULL;
 	size_t len;
 
-	if (output_take(&reader->session->shell->output, reader->limit, &text) == 0) {
+	if (output_show(output, reader->limit, &text) == 0) {
 		len = text.len > 0 ? terminal_strip(text.data, text.len) : 0;
 		result = json_stringn_nocheck(len > 0 ? text.data : "", len);
 	}
 	buf_release(&text);
 	unlink_reader(reader);
 	free(reader);
-	rpc_call_result(call, result);
+	if (rpc_call_result(call, result) == 0)
+		output_forget(output);
 }
 
 static void on_due(struct loop_timer *timer)

@@ -187,8 +187,7 @@ static bool answer(struct job *job, struct job_waiter *waiter, int64_t ack)
 	}
 	report.state = final_state(job, before);
 	report.code = job->child.code;
-	waiter->answer(waiter, &report, 0);
-	return report.state != JOB_RUNNING;
+	return waiter->answer(waiter, &report, 0) && report.state != JOB_RUNNING;
 }
 
 static void forget_waiter(struct job *job, struct job_waiter *waiter)
@@ -375,6 +374,10 @@ static int start_shell(struct job *job, const struct job_order *order)
 		.cookie = job->jobs};
 	int r = open_pipes(job, order->input || order->stdin_open, options.fds);
 
+	/* before the start: afterwards there would be a job, and no way to say that it lacks input
+	 */
+	if (r == 0 && order->input)
+		r = input_add(&job->input, order->input, order->input_len);
 	if (r == 0)
 		r = child_start(job->jobs->children, &job->child, &options);
 	for (int i = 0; i < 3; i++)
@@ -419,9 +422,6 @@ int jobs_start(struct jobs *jobs, const struct job_order *order, pid_t *ret_pid)
 	job->link = jobs->last;
 	*jobs->last = job;
 	jobs->last = &job->next;
-	/* what does not fit into memory now cannot be said to the caller any more: it has a job */
-	if (order->input)
-		input_add(&job->input, order->input, order->input_len);
 	if (!order->stdin_open)
 		input_finish(&job->input);
 	return 0;

@@ -205,15 +205,17 @@ static json_t *report_json(const struct job_report *report, bool is_poll)
 	return NULL;
 }
 
-static void answer(struct job_waiter *waiter, const struct job_report *report, int error)
+static bool answer(struct job_waiter *waiter, const struct job_report *report, int error)
 {
 	struct wait *wait = (struct wait *)waiter;
+	struct rpc_call *call = wait->call;
+	bool is_poll = wait->is_poll;
 
-	if (report)
-		rpc_call_result(wait->call, report_json(report, wait->is_poll));
-	else
-		fail_call(wait->call, error ? error : ECANCELED);
 	free(wait);
+	if (report)
+		return rpc_call_result(call, report_json(report, is_poll)) == 0;
+	fail_call(call, error ? error : ECANCELED);
+	return false;
 }
 
 static bool is_wanted(const struct job_waiter *waiter)
@@ -254,21 +256,30 @@ static struct job *begin(struct rpc_call *call, const struct param *table, int64
 	return NULL;
 }
 
-/* Hands the call over to one of job_poll, job_kill and job_tell. */
-static void ask(struct rpc_call *call, struct job *job, int64_t ack,
-	void (*how)(struct job *job, int64_t ack, struct job_waiter *waiter))
+/* NULL: the call has been answered. */
+static struct wait *new_wait(struct rpc_call *call, bool is_poll)
 {
 	struct wait *wait = calloc(1, sizeof(*wait));
 
 	if (!wait) {
 		fail_call(call, ENOMEM);
-		return;
+		return NULL;
 	}
 	wait->waiter.answer = answer;
 	wait->waiter.is_wanted = is_wanted;
 	wait->call = call;
-	wait->is_poll = how == job_poll;
-	how(job, ack, &wait->waiter);
+	wait->is_poll = is_poll;
+	return wait;
+}
+
+/* Hands the call over to one of job_poll, job_kill and job_tell. */
+static void ask(struct rpc_call *call, struct job *job, int64_t ack,
+	void (*how)(struct job *job, int64_t ack, struct job_waiter *waiter))
+{
+	struct wait *wait = new_wait(call, how == job_poll);
+
+	if (wait)
+		how(job, ack, &wait->waiter);
 }
 
 void exec_remote_poll(struct rpc_call *call)
@@ -310,6 +321,7 @@ void exec_remote_write_stdin(struct rpc_call *call)
 	};
 	int64_t ack;
 	struct job *job = begin(call, table, &ack);
+	struct wait *wait;
 	const json_t *data;
 	int r;
 
@@ -319,16 +331,22 @@ void exec_remote_write_stdin(struct rpc_call *call)
 		rpc_call_error(call, RPC_TOOL_FAILURE, "stdin is already closed", NULL);
 		return;
 	}
+	wait = new_wait(call, false);
+	if (!wait)
+		return;
 	data = json_object_get(call->req.params, "data");
 	r = job_write(job, json_string_value(data), json_string_length(data));
+	if (r == 0) {
+		job_tell(job, ack, &wait->waiter);
+		return;
+	}
+	free(wait);
 	if (r == -EMSGSIZE)
 		rpc_call_error(call, RPC_TOOL_FAILURE,
 			"Cannot write to stdin: the process has not read the 64 MiB written before",
 			NULL);
-	else if (r < 0)
-		fail_call(call, r);
 	else
-		ask(call, job, ack, job_tell);
+		fail_call(call, r);
 }
 
 void exec_remote_close_stdin(struct rpc_call *call)

@@ -40,8 +40,9 @@ struct job_report {
 
 /* Somebody who waits for a report; lives in its owner until 'answer' is called, once. */
 struct job_waiter {
-	/* 'report' NULL: nobody wanted it any more, or (with 'error', -errno) it failed. */
-	void (*answer)(struct job_waiter *waiter, const struct job_report *report, int error);
+	/* 'report' NULL: nobody wanted it any more, or (with 'error', -errno) it failed. False: the
+	   report could not be passed on. */
+	bool (*answer)(struct job_waiter *waiter, const struct job_report *report, int error);
 	bool (*is_wanted)(const struct job_waiter *waiter);
 	/* private */
 	struct loop_timer timer;

@@ -90,27 +90,36 @@ static void end_reading(struct mcp_session *session, const char *text)
 	fail_pending(session, text);
 }
 
-static void take_reply(struct mcp_session *session, const char *line, size_t len)
+/* 0, or -1 when the stream has been given up. */
+static int take_reply(struct mcp_session *session, const char *line, size_t len)
 {
 	struct buf key = BUF_INIT(KEY_MAX);
 	struct mcp_pending **link, *pending;
 	struct message reply;
+	int r;
 
 	message_read(line, len, &reply);
 	if (reply.kind == MESSAGE_OTHER)
-		return;
-	if (message_add_key(&reply.id, &key) < 0 || buf_add(&key, "", 1) < 0) {
-		buf_release(&key); /* longer than any id we have asked with */
-		return;
+		return 0;
+	r = message_add_key(&reply.id, &key);
+	if (r == 0)
+		r = buf_add(&key, "", 1);
+	if (r < 0) {
+		buf_release(&key);
+		if (r != -ENOMEM)
+			return 0; /* longer than any id we have asked with */
+		end_reading(session, "out of memory");
+		return -1;
 	}
 	link = find_pending(session, key.data);
 	pending = *link;
 	buf_release(&key);
 	if (!pending)
-		return;
+		return 0;
 	*link = pending->next;
 	rpc_call_result_text(pending->call, write_reply, &reply);
 	free(pending);
+	return 0;
 }
 
 /* 0, or -1 when the stream cannot be read on. */
@@ -120,13 +129,11 @@ static int take_line(struct mcp_session *session, const char *line, size_t len)
 	struct fail fail = FAIL_INIT;
 	int r = 0;
 
-	if (encoding_is_plain(session->encoding, line, len)) {
-		take_reply(session, line, len);
-		return 0;
-	}
+	if (encoding_is_plain(session->encoding, line, len))
+		return take_reply(session, line, len);
 	r = encoding_decode(session->encoding, session->errors, line, len, &decoded, &fail);
 	if (r == 0)
-		take_reply(session, decoded.data, decoded.len);
+		r = take_reply(session, decoded.data, decoded.len);
 	else
 		end_reading(session, r == -EILSEQ ? fail.text : "out of memory");
 	buf_release(&decoded);

@@ -2,13 +2,13 @@
 /* From a request's text to a method of the table, and from its answer to the transport. */
 #include "payloads/sandbox-tools/rpc/rpc.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "payloads/lib/frame.h"
 
-static const char no_memory[] =
-	"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32603, "
-	"\"message\": \"Internal error: reply does not fit into memory\"}, \"id\": null}";
+#define ID_MAX 200 /* a longer one is not named where there is no memory */
 
 const struct rpc_method *rpc_method_find(
 	const struct rpc_method *table, const char *name, unsigned place)
@@ -19,28 +19,41 @@ const struct rpc_method *rpc_method_find(
 	return NULL;
 }
 
+static void deliver_no_memory(struct rpc_call *call)
+{
+	const char *id = call->req.id;
+	char text[ID_MAX + 200];
+	int len = snprintf(text, sizeof(text),
+		"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": %d, \"message\": \"Internal error: reply "
+		"does not fit into memory\"}, \"id\": %s}",
+		RPC_INTERNAL_ERROR, id && strlen(id) <= ID_MAX ? id : "null");
+
+	call->deliver(call, text, (size_t)len);
+}
+
 static void deliver(struct rpc_call *call, struct buf *out, int r)
 {
 	if (r < 0)
-		call->deliver(call, no_memory, sizeof(no_memory) - 1);
+		deliver_no_memory(call);
 	else
 		call->deliver(call, out->data, out->len);
 	buf_release(out);
 }
 
-void rpc_call_result(struct rpc_call *call, json_t *result)
+int rpc_call_result(struct rpc_call *call, json_t *result)
 {
 	struct buf out = BUF_INIT(FRAME_REPLY_MAX);
 	int r = 0;
 
 	if (!result) {
 		rpc_call_error(call, RPC_HANDLER_ERROR, "MemoryError()", NULL);
-		return;
+		return -ENOMEM;
 	}
 	if (call->req.id)
 		r = rpc_write_result(&out, call->req.id, result);
 	json_decref(result);
 	deliver(call, &out, r);
+	return r;
 }
 
 void rpc_call_result_text(

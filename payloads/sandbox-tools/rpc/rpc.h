@@ -98,8 +98,9 @@ const struct rpc_method *rpc_method_find(
 /* Reads, checks and runs one request; 'call' has host and deliver set. */
 void rpc_dispatch(const struct rpc_method *table, unsigned place, struct rpc_call *call, char *text,
 	size_t len);
-/* Answers. 'result' and 'data' are stolen, NULL 'result' means out of memory. */
-void rpc_call_result(struct rpc_call *call, json_t *result);
+/* Answers. 'result' and 'data' are stolen, NULL 'result' means out of memory. Less than 0: there
+   was no memory for the result, and the answer was an error. */
+int rpc_call_result(struct rpc_call *call, json_t *result);
 /* The same with a result that is text already: 'write' appends ASCII JSON without newlines, and
    returns 0 or -errno. Not called for a notification. */
 void rpc_call_result_text(
