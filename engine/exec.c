@@ -63,7 +63,7 @@ static enum sb_code refusal_code(const struct eng_http_reply *reply)
 
 	eng_reply_message(reply, text, sizeof(text));
 	if (reply->status == 404 || reply->status == 409 ||
-		strcasestr(text, "on running containers"))
+		strcasestr(text, "on running containers") || strcasestr(text, "is not running"))
 		return SB_NO_CONTAINER;
 	return SB_FAILED;
 }

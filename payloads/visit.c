@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "payloads/visit.h"
 
+#include "engine/clock.h"
 #include "engine/log.h"
 #include "engine/tar.h"
 #include "engine/text.h"
@@ -13,7 +14,9 @@
 
 enum {
 	CLEANUP_TIMEOUT_MS = 20 * 1000, /* to undo what a failed visit placed */
-	SETTLE_MS = 5 * 1000,		/* an interrupted program may take to finish inside */
+	LOOKS = 6,			/* whether the container still runs, after a failure */
+	LOOK_PAUSE_MS = 50,
+	SETTLE_MS = 5 * 1000, /* an interrupted program may take to finish inside */
 };
 
 void visit_end(struct visit *visit)
@@ -240,7 +243,20 @@ static enum presence look_again(const struct plan *plan)
 
 	if (eng_container_inspect(plan->client, plan->container.id, &now, &err) < 0)
 		return err.code == SB_NO_CONTAINER ? GONE : RUNS;
-	return eng_container_need_running(&now, &err) < 0 ? STOPPED : RUNS;
+	if (eng_container_need_running(&now, &err) == 0)
+		return RUNS;
+	return !strcmp(now.state, "removing") || !strcmp(now.state, "dead") ? GONE : STOPPED;
+}
+
+/* An engine learns of the death of a container's processes one by one. */
+static bool has_ended(const struct plan *plan)
+{
+	for (int i = 0; i < LOOKS; i++) {
+		if (look_again(plan) != RUNS)
+			return true;
+		sb_sleep_ms(LOOK_PAUSE_MS);
+	}
+	return false;
 }
 
 int visit_explain(struct visit *visit, const struct sb_buf *out, struct sb_err *err)
@@ -255,7 +271,7 @@ int visit_explain(struct visit *visit, const struct sb_buf *out, struct sb_err *
 			return sb_err_set(err, exec_causes[i].code,
 				"cannot run the payload in the container: %s (%s: %s)",
 				exec_causes[i].cause, eng_client_kind_name(plan->client), text);
-	if (look_again(plan) != RUNS)
+	if (has_ended(plan))
 		return sb_err_set(err, SB_NO_CONTAINER,
 			"the container stopped before the payload's answer%s%s",
 			text[0] ? ": " : "", text);
