@@ -42,8 +42,11 @@ else
   : "${ATTACKS:=replace home records programs kill-late freeze stop}"
 fi
 for attack in $ATTACKS; do
-  kind=busybox
-  [[ $attack != records && $attack != programs ]] || kind=bookworm
+  case $attack in
+    records | programs) kind=bookworm ;;
+    parents) kind=scratch ;; # directories of an image cannot be renamed on an overlay
+    *) kind=busybox ;;
+  esac
   lives "$kind" "$attack"
 done
 [ "$ROUNDS" -eq 1 ] || for attack in replace swap-home kill-late; do lives scratch "$attack"; done

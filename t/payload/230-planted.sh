@@ -53,6 +53,16 @@ mkdir -m 777 "$C"; cp "$PROGRAM" "$R$CONTRACT"; chown -R 65534 "$C"; put
 printf '{"nonce":"%s","home":"/.sbinject","path":"%s"}\n' "$NONCE" "$CONTRACT" | in_world uninstall >/dev/null
 [ -e "$R$CONTRACT" ]; ok $? 'a directory of somebody else is left alone'; rm -rf "$C"
 
+# where the service meets its callers
+D=$R/tmp/sandbox-tools
+for how in 'touch "$D"' 'mkfifo "$D"' 'ln -s /etc "$D"' 'ln -s /nowhere "$D"' 'ln -s sandbox-tools "$D"' 'mkdir -m 777 "$D"'; do
+	eval "$how"; chown -h 65534 "$D"
+	printf '{"nonce":"%s","home":"/.sbinject","path":"%s"}\n' "$(nonce)" "$CONTRACT" | in_world status | jq -c '[.ok,.server.running]' >"$W/u"
+	is "$(cat "$W/u")" '[true,false]' "a status, where somebody has: $how"
+	out=$(install); is "$(echo "$out" | jq -c '[.ok,.was]'):$(stat -c '%u %a %F' "$D")" '[true,"absent"]:0 700 directory' "an install, where somebody has: $how"
+	out=$(uninstall); is "$(echo "$out" | jq -c .ok):$(plain)" "true:$before" '… which can be taken back'
+done
+
 # links
 install >/dev/null; ln -sfn /etc/other "$R/opt/inspect-sandbox-tools"; out=$(install)
 is "$(echo "$out" | jq -c '[.ok,.code]'):$(readlink "$R/opt/inspect-sandbox-tools")" '[false,"occupied"]:/etc/other' 'a link of ours that somebody turned is theirs'

@@ -175,6 +175,12 @@ static int make_dir(int parent, const char *leaf)
 	return fd;
 }
 
+/* Nothing, or a link or a file, which is no more of a server directory. */
+static bool is_none(int error)
+{
+	return error == -ENOENT || error == -ENOTDIR || error == -ELOOP;
+}
+
 static int open_dir(const char *path, bool create, struct fail *fail)
 {
 	struct tree_made made = {ignore_made};
@@ -189,15 +195,14 @@ static int open_dir(const char *path, bool create, struct fail *fail)
 	fd = create ? make_dir(parent, leaf) : tree_open_dir(parent, leaf);
 	if (fd >= 0 && geteuid() == 0)
 		close_to_others(fd);
-	if (create && geteuid() == 0 &&
-		(fd == -ELOOP || fd == -ENOTDIR || fd == -ENOENT || (fd >= 0 && !is_own(fd)))) {
+	if (create && geteuid() == 0 && (is_none(fd) || (fd >= 0 && !is_own(fd)))) {
 		io_close(&fd);
 		fd = tree_renew_dir(parent, leaf, 0700);
 	}
 	close(parent);
 	if (fd < 0) {
 		fail_sys(fail, fd, "cannot use '%s'", path);
-		return fd == -ENOENT ? -2 : -1;
+		return is_none(fd) ? -2 : -1;
 	}
 	if (!is_trusted(fd)) {
 		close(fd);
