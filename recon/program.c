@@ -27,6 +27,10 @@ static const struct loader {
 } known_loaders[] = {
 	{"amd64", {"/lib64/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1"}},
 	{"arm64", {"/lib/ld-linux-aarch64.so.1", "/lib/ld-musl-aarch64.so.1"}},
+	{"arm", {"/lib/ld-linux-armhf.so.3", "/lib/ld-musl-armhf.so.1"}},
+	{"ppc64le", {"/lib64/ld64.so.2", "/lib/ld-musl-powerpc64le.so.1"}},
+	{"riscv64", {"/lib/ld-linux-riscv64-lp64d.so.1", "/lib/ld-musl-riscv64.so.1"}},
+	{"s390x", {"/lib/ld64.so.1", "/lib/ld-musl-s390x.so.1"}},
 };
 
 struct search {

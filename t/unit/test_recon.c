@@ -401,6 +401,36 @@ static void test_recon_facts__believes_a_lone_loader_among_static_programs(void 
 	assert_fact(facts, LIBC_VERSION, "");
 }
 
+static void test_recon_facts__knows_the_loaders_of_every_architecture(void **state)
+{
+	static const struct {
+		int bits, machine;
+		const char *arch, *loader;
+	} rows[] = {
+		{64, 62, "amd64", "/lib64/ld-linux-x86-64.so.2"},
+		{64, 183, "arm64", "/lib/ld-linux-aarch64.so.1"},
+		{32, 40, "arm", "/lib/ld-linux-armhf.so.3"},
+		{64, 21, "ppc64le", "/lib64/ld64.so.2"},
+		{64, 243, "riscv64", "/lib/ld-linux-riscv64-lp64d.so.1"},
+		{64, 22, "s390x", "/lib/ld64.so.1"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(rows); i++) {
+		struct elf_image app = elf_image_make(
+			rows[i].bits, rows[i].machine == 22, rows[i].machine, NULL);
+		struct fixture f;
+
+		start(&f);
+		strcpy(f.image.arch, rows[i].arch);
+		f.container.path = "/app";
+		add_elf(&f, "/app", &app, 0);
+		assert_fact(learn(&f, FACT(LIBC), false), LIBC, "none");
+		add_text(&f, rows[i].loader, "stable release version 2.36.");
+		assert_fact(learn(&f, FACT(LIBC), false), LIBC, "glibc");
+	}
+}
+
 static void test_recon_facts__says_no_libc_without_evidence(void **state)
 {
 	struct elf_image odd = elf_image_make(64, false, 62, "/lib/ld-uClibc.so.0");
@@ -868,6 +898,7 @@ int main(void)
 		cmocka_unit_test(test_recon_facts__learns_libc_from_the_program_of_pid_1),
 		cmocka_unit_test(test_recon_facts__goes_on_to_a_dynamic_program),
 		cmocka_unit_test(test_recon_facts__believes_a_lone_loader_among_static_programs),
+		cmocka_unit_test(test_recon_facts__knows_the_loaders_of_every_architecture),
 		cmocka_unit_test(test_recon_facts__says_no_libc_without_evidence),
 		cmocka_unit_test(test_recon_facts__reads_a_multi_call_binary_once),
 		cmocka_unit_test(test_recon_facts__finds_a_bare_name_and_a_relative_one),
