@@ -9,7 +9,7 @@ B=$(realpath "${B:-build}")
 export B
 sanitized=$(realpath "${SAN_PROGRAM:-$B/payloads/san/inspect-sandbox-tools}")
 jobs=${JOBS:-4}
-limit=400 # seconds: several times what the longest takes on two busy cores
+limit=900 # seconds: many times what the longest takes
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
