@@ -132,12 +132,24 @@ async def endings(directory: str) -> None:
     told.unlink(missing_ok=True)
     pid.unlink()
     adapter.UNDO_SECONDS = 30
-    task = asyncio.create_task(adapter.inject("c", program=polite))
-    while not (pid.exists() and pid.read_text()):
-        await asyncio.sleep(0.05)
-    task.cancel()
-    await asyncio.wait([task])
-    point("one whose caller gives up is told, too", task.cancelled() and told.exists(), task)
+    start = asyncio.create_subprocess_exec
+
+    async def slowly(*argv: str, **options: Any) -> asyncio.subprocess.Process:
+        process = await start(*argv, **options)
+        await asyncio.sleep(1)
+        return process
+
+    for name, way in ("", start), (" while it starts", slowly):
+        asyncio.create_subprocess_exec = way
+        task = asyncio.create_task(adapter.inject("c", program=polite))
+        while not (pid.exists() and pid.read_text()):
+            await asyncio.sleep(0.05)
+        task.cancel()
+        await asyncio.wait([task])
+        point(f"one whose caller gives up{name} is told", task.cancelled() and told.exists(), task)
+        told.unlink(missing_ok=True)
+        pid.unlink()
+    asyncio.create_subprocess_exec = start
 
 
 async def sandboxes() -> None:

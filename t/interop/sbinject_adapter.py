@@ -178,24 +178,29 @@ async def run(
         if value is not None:
             argv.append(f"--{option}={value}")
     argv += [f"--require={key}={value}" for key, value in (require or {}).items()]
-    process = await asyncio.create_subprocess_exec(
-        *argv,
-        "--",
-        container,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
+            *argv,
+            "--",
+            container,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
     )
     try:
+        process = await asyncio.shield(starting)
         out, err = await asyncio.wait_for(process.communicate(), timeout + UNDO_SECONDS)
     finally:
-        if process.returncode is None:
-            await asyncio.shield(_end(process))
+        await asyncio.shield(_end(starting))
     return _reply(container, process.returncode, out, err)
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """On the first signal sbinject undoes what it has begun."""
+async def _end(starting: asyncio.Future[asyncio.subprocess.Process]) -> None:
+    """On the first signal sbinject undoes what it has begun; asyncio would kill one half started."""
+    process = await starting
+    if process.returncode is not None:
+        return
     process.terminate()
     try:
         await asyncio.wait_for(process.communicate(), UNDO_SECONDS)
