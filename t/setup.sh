@@ -18,7 +18,7 @@ test="libcmocka-dev podman runc uidmap slirp4netns fuse-overlayfs rootlesskit
   catatonit iptables mmdebstrap debootstrap debian-archive-keyring
   qemu-user-static|qemu-user busybox-static musl-tools zsh fish jq curl ca-certificates python3
   python3-venv valgrind clang clang-format clang-tidy cppcheck shellcheck git openssl man-db
-  mandoc util-linux procps xz-utils"
+  mandoc util-linux procps time xz-utils"
 bench="python3-pip"
 
 policy=/usr/sbin/policy-rc.d
