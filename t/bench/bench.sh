@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # bench.sh: what an injection costs, against the engine's own floor and against what a user would
-# do by hand; what a call costs, against an exec of cat; what the in-container program costs,
-# against the reference, the program of the same name that inspect_ai brings. Side by side in one
-# run: each figure is the median with the quartiles, and what is compared is interleaved, so that a
-# busy machine is busy for all.
+# do by hand; what many at a time cost, against the same floor, and in memory; what a call costs,
+# against an exec of cat; what the in-container program costs, against the reference, the program of
+# the same name that inspect_ai brings. Side by side in one run: each figure is the median with the
+# quartiles, and what is compared is interleaved, so that a busy machine is busy for all.
 #   ENGINES="docker20 podman43"   RUNS=21 (injections, processes)   TRIPS=1000 (round trips)
+#   MANY=100 (containers; 0: leave them out)   JOBS="1 4 16" (at a time)   ROUNDS=3 (through all)
 #   CALLS=100000 (before memory is looked at again; the reference gets a tenth)
 #   WHEEL=FILE   inspect_ai's wheel; else pip downloads it into the cache, once
 set -eu -o pipefail
@@ -15,6 +16,9 @@ ENGINES=${ENGINES-docker20 podman43 podman43-rootless docker28 podman58}
 RUNS=${RUNS:-21}
 TRIPS=${TRIPS:-1000}
 CALLS=${CALLS:-100000}
+MANY=${MANY:-100}
+JOBS=${JOBS:-1 4 16}
+ROUNDS=${ROUNDS:-3}
 SBINJECT=${SBINJECT:-$top/build/sbinject}
 floor=$top/build/bench/floor
 trips=$top/build/bench/trips
@@ -26,16 +30,28 @@ reference='' why='' # the reference's program, or why there is none
 # shellcheck source=t/engines/paths.sh
 . t/engines/paths.sh
 tmp=$(mktemp -d)
-started=()
+started=() ids=() # engines; containers of the last of them
 
 finish() {
-  [ -z "${id:-}" ] || curl -s -o /dev/null --unix-socket "$socket" -X DELETE "http://d/containers/$id?force=1" || :
+  remove_containers || :
   for engine in "${started[@]}"; do t/engines/engine.sh stop "$engine" >/dev/null || :; done
   stop_services 2>/dev/null || :
   rm -rf "$tmp"
 }
 trap finish EXIT
 
+# create: one more container
+create() {
+  ids+=("$(curl -sf --unix-socket "$socket" -H 'Content-Type: application/json' \
+    -d '{"Image":"sbinject-test/scratch:1","HostConfig":{"NetworkMode":"none"}}' \
+    "http://d/containers/create" | jq -r .Id)")
+  curl -sf -o /dev/null --unix-socket "$socket" -X POST "http://d/containers/${ids[-1]}/start"
+}
+remove_containers() {
+  [ "${#ids[@]}" -eq 0 ] || printf 'http://d/containers/%s?force=1\n' "${ids[@]}" |
+    xargs -P 8 -n 1 curl -s -o /dev/null --unix-socket "$socket" -X DELETE
+  ids=()
+}
 
 # timed NAME COMMAND…: one measurement, appended to $tmp/NAME.
 timed() {
@@ -46,6 +62,9 @@ timed() {
   to=$(date +%s%N)
   echo $(((to - from) / 1000)) | sed 's/...$/.&/' >>"$tmp/$name"
 }
+
+# peak NAME COMMAND…: the same, and the most memory that it had at a time, in kB, to $tmp/NAME.kb.
+peak() { timed "$1" /usr/bin/time -a -o "$tmp/$1.kb" -f %M "${@:2}"; }
 
 # trip CHANNEL…: many measurements, into $tmp/NAME and, of processor time, $tmp/NAME.cpu; see trips.c.
 trip() { "$trips" "$@" | awk -v d="$tmp/" '{ print $2 >>(d $1) } NF > 2 { print $3 >>(d $1 ".cpu") }'; }
@@ -85,26 +104,48 @@ bench_trips() {
     "$(ratio pipe inside)" "$(figure inside 3)"
 }
 
+# rates NAME…: of milliseconds for all containers, injections per second
+rates() { for name; do awk -v n="$MANY" '{ print n * 1000 / $1 }' "$tmp/$name" >"$tmp/$name.rate"; done; }
+
+bench_many() {
+  local jobs i id name few
+  while [ "${#ids[@]}" -lt "$MANY" ]; do create; done
+  for id in "${ids[@]}"; do upload "$tmp/payload" payload; done
+  for jobs in $JOBS; do
+    few=("${ids[@]:0:jobs < 10 ? 10 : jobs}") # something to do for each worker
+    rm -f "$tmp"/{least,many,few}{,.kb}
+    for ((i = 0; i < ROUNDS; i++)); do
+      "$floor" /payload "$size" "$jobs" "${ids[@]}" >>"$tmp/least"
+      peak many "$SBINJECT" -j "$jobs" "${ids[@]}"
+      "$SBINJECT" -q remove -j 16 "${ids[@]}"
+      peak few "$SBINJECT" -j "$jobs" "${few[@]}"
+      "$SBINJECT" -q remove -j 16 "${few[@]}"
+    done
+    rates many least
+    printf '%-18s -j %-3s %s a second   floor %s  x%s   memory %s kB, of %d containers %s kB\n' '' "$jobs" \
+      "$(figure many.rate)" "$(figure least.rate)" "$(ratio many.rate least.rate)" "$(median many.kb)" \
+      "${#few[@]}" "$(median few.kb)"
+  done
+}
+
 bench_engine() {
-  local engine=$1 i noop
+  local engine=$1 i id size
   t/engines/engine.sh start "$engine" >/dev/null
   started+=("$engine")
   t/images/image.sh load "$engine" scratch >/dev/null
   socket=$(t/engines/engine.sh sock "$engine")
   socket=${socket#unix://}
   export DOCKER_HOST=unix://$socket
-  id=$(curl -sf --unix-socket "$socket" -H 'Content-Type: application/json' \
-    -d '{"Image":"sbinject-test/scratch:1","HostConfig":{"NetworkMode":"none"}}' \
-    "http://d/containers/create" | jq -r .Id)
-  curl -sf -o /dev/null --unix-socket "$socket" -X POST "http://d/containers/$id/start"
+  create
+  id=${ids[0]}
   "$SBINJECT" payloads --extract "tools-$arch" -o "$tmp/payload"
-  upload "$tmp/payload" noop
-  noop=/noop
+  size=$(stat -c %s "$tmp/payload")
+  upload "$tmp/payload" payload
   rm -f "$tmp"/{floor1,floor0,first,again,hand,start,cat,inside,pipe,served}
   for ((i = 0; i < RUNS; i++)); do
-    "$floor" "$id" 1 "$noop" "$(stat -c %s "$tmp/payload")" 1 >>"$tmp/floor1"
+    "$floor" /payload "$size" 1 "$id" >>"$tmp/floor1"
     timed first "$SBINJECT" "$id"
-    "$floor" "$id" 1 "$noop" 0 0 >>"$tmp/floor0"
+    "$floor" /payload 0 1 "$id" >>"$tmp/floor0"
     timed again "$SBINJECT" "$id"
     "$SBINJECT" -q remove "$id"
     timed hand by_hand
@@ -116,8 +157,9 @@ bench_engine() {
   printf '%-18s again %s   floor %s  x%s   of it, start of the program %s\n' '' "$(figure again)" \
     "$(figure floor0)" "$(ratio again floor0)" "$(figure start)"
   bench_trips
-  curl -s -o /dev/null --unix-socket "$socket" -X DELETE "http://d/containers/$id?force=1"
-  id=
+  remove_containers
+  [ "$MANY" -eq 0 ] || bench_many
+  remove_containers
   t/engines/engine.sh stop "$engine" >/dev/null
 }
 
@@ -220,6 +262,7 @@ bench_inside() {
 
 printf 'milliseconds: median of %d injections and processes, %d round trips (quartiles); x: ratio of the medians\n' \
   "$RUNS" "$TRIPS"
+[ "$MANY" -eq 0 ] || printf 'at a time: injections per second into %d containers by one command, %d times\n' "$MANY" "$ROUNDS"
 bench_inside
 for engine in $ENGINES; do bench_engine "$engine"; done
 bench_sizes
