@@ -158,8 +158,8 @@ static size_t on_body(char *data, size_t one, size_t len, void *ctx)
 	return sb_buf_add(&reply->body, data, len, &transfer->err) < 0 ? 0 : len;
 }
 
-/* When a kept connection ends before the answer, libcurl sends once more; but what makes something the
-   engine may have begun to make. */
+/* When a kept connection ends before the answer, libcurl sends once more; but what makes something
+   the engine may have begun to make. */
 static int on_send(void *ctx, char *to, char *from, int to_port, int from_port)
 {
 	struct transfer *transfer = ctx;
@@ -334,7 +334,8 @@ static int set_request(
 int eng_http_do(struct eng_http *http, const struct eng_http_req *req, struct eng_http_reply *reply,
 	struct sb_err *err)
 {
-	struct transfer transfer = {.req = req, .reply = reply, .easy = http->easy, .err = SB_ERR_INIT};
+	struct transfer transfer = {
+		.req = req, .reply = reply, .easy = http->easy, .err = SB_ERR_INIT};
 	sb_auto(free_curl_list) struct curl_slist *headers = NULL;
 	sb_autobuf struct sb_buf url = SB_BUF_INIT(SB_MAX_HEADERS);
 	int64_t start = sb_now_ms();

@@ -63,7 +63,7 @@ static size_t take_one(const struct envelope *e, size_t limit, const char *text,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct envelope e = { "7", HANDLE, 0, 0 };
+	struct envelope e = {"7", HANDLE, 0, 0};
 	char number[32] = "", *text, *got;
 	size_t limit;
 

@@ -52,7 +52,8 @@ static void check_message(const char *text, size_t size)
 
 	message_read(text, size, &message);
 	if (message.kind != MESSAGE_OTHER) {
-		if (message_add_key(&message.id, &key) < 0 || message_add_reply(&message, &once) < 0)
+		if (message_add_key(&message.id, &key) < 0 ||
+			message_add_reply(&message, &once) < 0)
 			abort();
 		check_ascii(&once);
 		message_read(once.data, once.len, &again);

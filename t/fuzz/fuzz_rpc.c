@@ -36,11 +36,11 @@ static void deliver(struct rpc_call *call, const char *text, size_t len)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct rpc_method methods[] = {
-		{ "m", RPC_IN_SERVER, echo },
-		{ "n", RPC_IN_SERVER | RPC_NO_PARAMS, echo },
-		{ NULL, 0, NULL },
+		{"m", RPC_IN_SERVER, echo},
+		{"n", RPC_IN_SERVER | RPC_NO_PARAMS, echo},
+		{NULL, 0, NULL},
 	};
-	struct rpc_call call = { .deliver = deliver };
+	struct rpc_call call = {.deliver = deliver};
 	char *text = malloc(size > 0 ? size : 1);
 
 	if (!text)

@@ -39,14 +39,15 @@ static struct buf shown(const uint8_t *data, size_t size, size_t limit, size_t p
 static void check(const struct buf *text)
 {
 	struct buf again = BUF_INIT(1 << 24);
-	struct utf8 utf8 = { .len = 0 };
+	struct utf8 utf8 = {.len = 0};
 
 	for (size_t i = 0; i < text->len; i++)
 		if (((unsigned char)text->data[i] < ' ' && !memchr("\t\n\r", text->data[i], 3)) ||
 			text->data[i] == '\177')
 			abort();
-	if (text->len > 0 && (utf8_decode(&utf8, text->data, text->len, true, &again) < 0 ||
-				     again.len != text->len || memcmp(again.data, text->data, text->len) != 0))
+	if (text->len > 0 &&
+		(utf8_decode(&utf8, text->data, text->len, true, &again) < 0 ||
+			again.len != text->len || memcmp(again.data, text->data, text->len) != 0))
 		abort();
 	buf_release(&again);
 }

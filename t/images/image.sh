@@ -20,7 +20,6 @@ busybox    1  static busybox, no libc
 musl       1  musl, dynamic busybox, an Alpine-like os-release
 bookworm   1  Debian 12 (essential packages)
 arm64      1  static arm64 busybox, labelled arm64/v8, needs binfmt
-mislabel   1  a static amd64 program, labelled arm64
 mislabel   1  amd64 programs only, labelled arm64
 distroless 1  glibc without a shell, runs as user 65532
 bullseye   1  Debian 11 (essential packages)
@@ -86,8 +85,6 @@ applets() {
 # --- recipes: fill the root directory $1; $work is for intermediate files ---
 
 make_scratch() { pause_amd64 "$1"; }
-
-make_mislabel() { pause_amd64 "$1"; }
 
 make_mislabel() { pause_amd64 "$1"; }
 

@@ -235,10 +235,9 @@ static void test_eng_container_inspect__tells_why_not(void **state)
 		{JSON_HEAD(500) CLOSING
 			"{\"cause\":\"x\",\"message\":\"more than one result for x\"}",
 			SB_NO_CONTAINER, "'x' is ambiguous"},
-		{JSON_HEAD(400) CLOSING "{\"message\":\"client version is too new\"}",
-			SB_FAILED, "client version is too new (HTTP 400)"},
-		{"HTTP/1.1 400 X\r\n" CLOSING "plain text\n", SB_FAILED,
-			"plain text (HTTP 400)"},
+		{JSON_HEAD(400) CLOSING "{\"message\":\"client version is too new\"}", SB_FAILED,
+			"client version is too new (HTTP 400)"},
+		{"HTTP/1.1 400 X\r\n" CLOSING "plain text\n", SB_FAILED, "plain text (HTTP 400)"},
 		{JSON_HEAD(500) CLOSING "{\"message\":\"\\u001b[2Jbad\\n\"}", SB_FAILED,
 			"\\x1b[2Jbad (HTTP 500)"},
 		{JSON_HEAD(500) CLOSING "{\"message\":7}", SB_FAILED, "{\"message\":7} (HTTP 500)"},
@@ -533,8 +532,8 @@ static void test_eng_exec_start__insists_on_a_plain_id(void **state)
 		struct world w;
 
 		OPEN(&w, steps);
-		assert_fails(&w, eng_exec_start(w.client, ID, ENG_AS_ROOT, argv, &exec, &w.err), SB_FAILED,
-			"gives no id for an exec");
+		assert_fails(&w, eng_exec_start(w.client, ID, ENG_AS_ROOT, argv, &exec, &w.err),
+			SB_FAILED, "gives no id for an exec");
 		assert_null(exec);
 		close_world(&w);
 	}
@@ -581,8 +580,8 @@ static void test_eng_exec_start__tells_why_not(void **state)
 		assert_int_equal(
 			open_world(&w, (const struct fake_step *const[]){steps, start}, 2, 5000),
 			0);
-		assert_fails(&w, eng_exec_start(w.client, ID, ENG_AS_ROOT, argv, &exec, &w.err), rows[i].code,
-			rows[i].says);
+		assert_fails(&w, eng_exec_start(w.client, ID, ENG_AS_ROOT, argv, &exec, &w.err),
+			rows[i].code, rows[i].says);
 		assert_null(exec);
 		close_world(&w);
 	}
@@ -604,8 +603,8 @@ static void test_eng_exec_start__reads_a_chunked_refusal(void **state)
 	(void)state;
 	assert_int_equal(
 		open_world(&w, (const struct fake_step *const[]){steps, start}, 2, 5000), 0);
-	assert_fails(&w, eng_exec_start(w.client, ID, ENG_AS_ROOT, argv, &exec, &w.err), SB_NO_CONTAINER,
-		"container: is not running (HTTP 409)");
+	assert_fails(&w, eng_exec_start(w.client, ID, ENG_AS_ROOT, argv, &exec, &w.err),
+		SB_NO_CONTAINER, "container: is not running (HTTP 409)");
 	close_world(&w);
 }
 
@@ -616,8 +615,7 @@ static struct eng_exec *start_exec(struct world *w, const struct fake_step *step
 
 	assert_int_equal(
 		open_world(w, (const struct fake_step *const[]){steps, start}, 2, timeout_ms), 0);
-	assert_int_equal(
-		eng_exec_start(w->client, ID, ENG_AS_ROOT, argv, &exec, &w->err), 0);
+	assert_int_equal(eng_exec_start(w->client, ID, ENG_AS_ROOT, argv, &exec, &w->err), 0);
 	return exec;
 }
 
@@ -895,8 +893,8 @@ static void test_eng_exec_attach__speaks_with_the_container_itself(void **state)
 		FAKE_ANSWER(JSON_HEAD(200) "Content-Length: 40\r\n\r\n"
 					   "{\"State\":{\"Running\":false,\"ExitCode\":7}}"),
 		FAKE_DO(FAKE_END)};
-	static const struct fake_step stream[] = {
-		FAKE_ANSWER(UPGRADED "\1\0\0\0\0\0\0\2hi"), {FAKE_TAKE, NULL, 0, 3}, FAKE_DO(FAKE_END)};
+	static const struct fake_step stream[] = {FAKE_ANSWER(UPGRADED "\1\0\0\0\0\0\0\2hi"),
+		{FAKE_TAKE, NULL, 0, 3}, FAKE_DO(FAKE_END)};
 	sb_autobuf struct sb_buf out = SB_BUF_INIT(100);
 	struct eng_exec *exec = NULL;
 	struct world w;

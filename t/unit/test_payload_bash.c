@@ -14,8 +14,9 @@
 #include "payloads/sandbox-tools/bash_session/terminal.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define NOTICE(size, n) \
-	"\n[inspect_sandbox_tools: bash_session output exceeded " size "; showing the tail; " n " bytes omitted]\n"
+#define NOTICE(size, n)                                                                         \
+	"\n[inspect_sandbox_tools: bash_session output exceeded " size "; showing the tail; " n \
+	" bytes omitted]\n"
 
 /* ---- terminal ---- */
 
@@ -24,27 +25,28 @@ static void test_terminal_strip__removes_what_the_protocol_names(void **state)
 	static const struct {
 		const char *from, *to;
 	} cases[] = {
-		{ "a\tb\r\033[31mred\033[0m\a \033]0;title\a end\n", "a\tb\rred 0;title end\n" },
-		{ "plain", "plain" },
-		{ "\033", "" },
-		{ "x\033", "x" },
-		{ "\033[", "[" },
-		{ "\033[1;2", "[1;2" },
-		{ "\033[?25l", "[?25l" },
-		{ "\033[3~", "[3~" },
-		{ "\033[6n>", ">" },
-		{ "\033[m", "" },
-		{ "\033[1;31mx\033[K", "x" },
-		{ "\033M\033D\033@\033_\033^\033\\\033]", "" },
-		{ "\033Zx\033ax", "xax" },
-		{ "\033(Bx\033(Ax\033(0x\033(1x\033(2x", "xxxxx" },
-		{ "\033(C\033(", "(C(" },
-		{ "\033)0", ")0" },
-		{ "\033\033[31mx", "x" },
-		{ "\033\033[31[2mm", "[31[2mm" },
-		{ "\001\002\003\004\005\006\007\010\013\014\016\037\177|", "|" },
-		{ "\t\n\r", "\t\n\r" },
-		{ "\xc3\xa9\xe2\x82\xac\033[1m\xf0\x9f\x98\x80", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80" },
+		{"a\tb\r\033[31mred\033[0m\a \033]0;title\a end\n", "a\tb\rred 0;title end\n"},
+		{"plain", "plain"},
+		{"\033", ""},
+		{"x\033", "x"},
+		{"\033[", "["},
+		{"\033[1;2", "[1;2"},
+		{"\033[?25l", "[?25l"},
+		{"\033[3~", "[3~"},
+		{"\033[6n>", ">"},
+		{"\033[m", ""},
+		{"\033[1;31mx\033[K", "x"},
+		{"\033M\033D\033@\033_\033^\033\\\033]", ""},
+		{"\033Zx\033ax", "xax"},
+		{"\033(Bx\033(Ax\033(0x\033(1x\033(2x", "xxxxx"},
+		{"\033(C\033(", "(C("},
+		{"\033)0", ")0"},
+		{"\033\033[31mx", "x"},
+		{"\033\033[31[2mm", "[31[2mm"},
+		{"\001\002\003\004\005\006\007\010\013\014\016\037\177|", "|"},
+		{"\t\n\r", "\t\n\r"},
+		{"\xc3\xa9\xe2\x82\xac\033[1m\xf0\x9f\x98\x80",
+			"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
 	};
 
 	(void)state;
@@ -62,7 +64,7 @@ static void test_terminal_strip__removes_what_the_protocol_names(void **state)
 
 static void test_terminal_strip__removes_nul(void **state)
 {
-	char text[] = { 'a', '\0', 'b', '\033', '\0', 'c' };
+	char text[] = {'a', '\0', 'b', '\033', '\0', 'c'};
 
 	(void)state;
 	assert_int_equal(terminal_strip(text, sizeof(text)), 3);
@@ -139,11 +141,11 @@ static void test_output_show__shows_notice_and_tail(void **state)
 		size_t tail;
 	} cases[] = {
 		/* ten bytes each; the notice counts, and so does the length of its number */
-		{ 1000, 2048, NOTICE("2 KiB", "8048"), 0 },
-		{ 1000, 3000, NOTICE("3000 bytes", "7106"), 0 },
-		{ 1000, 9999, NOTICE("9999 bytes", "107"), 0 },
-		{ 200000, 1 << 20, NOTICE("1 MiB", "951526"), 0 },
-		{ 120, 1100, NOTICE("1100 bytes", "205"), 0 },
+		{1000, 2048, NOTICE("2 KiB", "8048"), 0},
+		{1000, 3000, NOTICE("3000 bytes", "7106"), 0},
+		{1000, 9999, NOTICE("9999 bytes", "107"), 0},
+		{200000, 1 << 20, NOTICE("1 MiB", "951526"), 0},
+		{120, 1100, NOTICE("1100 bytes", "205"), 0},
 	};
 
 	(void)state;
@@ -171,11 +173,11 @@ static void test_output_show__names_sizes(void **state)
 		size_t limit;
 		const char *size;
 	} cases[] = {
-		{ 4096, " 4 KiB;" },
-		{ 4097, " 4097 bytes;" },
-		{ 10 << 20, " 10 MiB;" },
-		{ (1 << 20) + 1024, " 1025 KiB;" },
-		{ 300, " 300 bytes;" },
+		{4096, " 4 KiB;"},
+		{4097, " 4097 bytes;"},
+		{10 << 20, " 10 MiB;"},
+		{(1 << 20) + 1024, " 1025 KiB;"},
+		{300, " 300 bytes;"},
 	};
 
 	(void)state;
@@ -208,13 +210,13 @@ static void test_output_show__bears_tiny_limits(void **state)
 		size_t limit;
 		const char *text;
 	} cases[] = {
-		{ 1, "!" },
-		{ 18, "!!!!!!!!!!!!!!!!!!" },
-		{ 19, "[output truncated]\n" },
-		{ 20, "[output truncated]\n" },
-		{ 21, "[1000 bytes omitted]\n" },
-		{ 60, "[1000 bytes omitted]\n" },
-		{ 98, "[1000 bytes omitted]\n" },
+		{1, "!"},
+		{18, "!!!!!!!!!!!!!!!!!!"},
+		{19, "[output truncated]\n"},
+		{20, "[output truncated]\n"},
+		{21, "[1000 bytes omitted]\n"},
+		{60, "[1000 bytes omitted]\n"},
+		{98, "[1000 bytes omitted]\n"},
 	};
 
 	(void)state;

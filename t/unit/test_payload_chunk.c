@@ -40,8 +40,8 @@ static size_t decode(const char *text, unsigned char *out)
 }
 
 /* Writes one envelope and checks everything in it; the bytes it carries. */
-static size_t check_one(const struct envelope *e, size_t limit, const unsigned char *text,
-			struct buf *out)
+static size_t check_one(
+	const struct envelope *e, size_t limit, const unsigned char *text, struct buf *out)
 {
 	size_t room = envelope_room(e, limit), n;
 	json_t *doc, *chunk;
@@ -59,9 +59,11 @@ static size_t check_one(const struct envelope *e, size_t limit, const unsigned c
 	assert_int_equal(json_integer_value(json_object_get(chunk, "version")), 1);
 	assert_string_equal(json_string_value(json_object_get(chunk, "handle")), HANDLE);
 	assert_int_equal(json_integer_value(json_object_get(chunk, "offset")), e->offset);
-	assert_int_equal(json_integer_value(json_object_get(chunk, "next_offset")), e->offset + room);
+	assert_int_equal(
+		json_integer_value(json_object_get(chunk, "next_offset")), e->offset + room);
 	assert_int_equal(json_integer_value(json_object_get(chunk, "total_size")), e->total);
-	assert_int_equal(json_is_true(json_object_get(chunk, "done")), e->offset + room == e->total);
+	assert_int_equal(
+		json_is_true(json_object_get(chunk, "done")), e->offset + room == e->total);
 	got = malloc(room + 3);
 	assert_non_null(got);
 	n = decode(json_string_value(json_object_get(chunk, "chunk")), got);
@@ -88,7 +90,7 @@ static void test_envelope__reassembles_within_every_limit(void **state)
 	for (size_t i = 0; i < TOTAL; i++)
 		text[i] = (unsigned char)(i * 7 + i / 256);
 	for (size_t limit = 0; limit < 700; limit++) {
-		struct envelope e = { "\"id\"", HANDLE, 0, TOTAL };
+		struct envelope e = {"\"id\"", HANDLE, 0, TOTAL};
 
 		while (e.offset < e.total) {
 			size_t n = check_one(&e, limit, text, &out);
@@ -107,7 +109,7 @@ static void test_envelope__carries_no_more_than_its_maximum(void **state)
 {
 	size_t total = 2 * ENVELOPE_BYTES_MAX + 5;
 	unsigned char *text = calloc(1, total);
-	struct envelope e = { "1", HANDLE, 0, total };
+	struct envelope e = {"1", HANDLE, 0, total};
 	struct buf out = BUF_INIT(1 << 22);
 
 	(void)state;
@@ -121,11 +123,27 @@ static void test_envelope__carries_no_more_than_its_maximum(void **state)
 
 static void test_envelope_parse_limit__is_lenient(void **state)
 {
-	static const struct { const char *text; size_t want; } rows[] = {
-		{ "512", 512 }, { " 512\n", 512 }, { "+5", 5 }, { "1_000", 1000 }, { "007", 7 },
-		{ "", 9 }, { " ", 9 }, { "0", 9 }, { "-5", 9 }, { "x", 9 }, { "5x", 9 },
-		{ "1__0", 9 }, { "_1", 9 }, { "1_", 9 }, { "1.5", 9 }, { "1 0", 9 },
-		{ "99999999999999999999999", SIZE_MAX / 2 },
+	static const struct {
+		const char *text;
+		size_t want;
+	} rows[] = {
+		{"512", 512},
+		{" 512\n", 512},
+		{"+5", 5},
+		{"1_000", 1000},
+		{"007", 7},
+		{"", 9},
+		{" ", 9},
+		{"0", 9},
+		{"-5", 9},
+		{"x", 9},
+		{"5x", 9},
+		{"1__0", 9},
+		{"_1", 9},
+		{"1_", 9},
+		{"1.5", 9},
+		{"1 0", 9},
+		{"99999999999999999999999", SIZE_MAX / 2},
 	};
 
 	(void)state;
@@ -135,8 +153,9 @@ static void test_envelope_parse_limit__is_lenient(void **state)
 
 static void test_chunk_is_needed__leaves_small_and_anonymous_replies_alone(void **state)
 {
-	static const char text[] = "{\"jsonrpc\": \"2.0\", \"result\": \"xxxxxxxxxxxx\", \"id\": 7}";
-	struct chunk chunk = { .limit = sizeof(text) - 1, .wanted = true };
+	static const char text[] =
+		"{\"jsonrpc\": \"2.0\", \"result\": \"xxxxxxxxxxxx\", \"id\": 7}";
+	struct chunk chunk = {.limit = sizeof(text) - 1, .wanted = true};
 
 	(void)state;
 	assert_true(chunk_is_needed(&chunk, "7", text, sizeof(text) - 1));
@@ -146,7 +165,7 @@ static void test_chunk_is_needed__leaves_small_and_anonymous_replies_alone(void 
 	assert_false(chunk_is_needed(&chunk, "17", text, sizeof(text) - 1));
 	chunk.limit++;
 	assert_false(chunk_is_needed(&chunk, "7", text, sizeof(text) - 1));
-	chunk = (struct chunk){ .limit = 1 };
+	chunk = (struct chunk){.limit = 1};
 	assert_false(chunk_is_needed(&chunk, "7", text, sizeof(text) - 1));
 }
 

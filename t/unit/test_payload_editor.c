@@ -23,13 +23,14 @@
 
 #define HEAD "Here's the result of running `cat -n` on "
 #define EDITED "The file F has been edited. " HEAD
-#define REVIEW "Review the changes and make sure they are as expected. Edit the file again if necessary."
+#define REVIEW \
+	"Review the changes and make sure they are as expected. Edit the file again if necessary."
 #define REVIEW_INSERT                                                                     \
 	"Review the changes and make sure they are as expected (correct indentation, no " \
 	"duplicate lines, etc). Edit the file again if necessary."
 
 static char dir[64], file[80];
-static struct editor_reply reply = { .text = BUF_INIT(64 << 20) };
+static struct editor_reply reply = {.text = BUF_INIT(64 << 20)};
 
 static void put(const char *text, size_t len)
 {
@@ -59,7 +60,8 @@ static void says(bool failed, const char *want)
 	struct buf all = BUF_INIT(1 << 20);
 
 	for (const char *p = want; *p; p++) {
-		bool alone = *p == 'F' && (p == want || strchr(" '\n", p[-1])) && (!p[1] || strchr(" ':.\n", p[1]));
+		bool alone = *p == 'F' && (p == want || strchr(" '\n", p[-1])) &&
+			     (!p[1] || strchr(" ':.\n", p[1]));
 
 		assert_int_equal(alone ? buf_add_str(&all, file) : buf_add(&all, p, 1), 0);
 	}
@@ -87,27 +89,29 @@ static struct text lit(const char *text)
 
 static void view(void)
 {
-	run((struct editor_request){ .command = EDITOR_VIEW });
+	run((struct editor_request){.command = EDITOR_VIEW});
 }
 
 static void view_range(int64_t a, int64_t b, size_t count)
 {
-	run((struct editor_request){ .command = EDITOR_VIEW, .range_len = count, .range = { a, b } });
+	run((struct editor_request){.command = EDITOR_VIEW, .range_len = count, .range = {a, b}});
 }
 
 static void replace(const char *old, const char *new)
 {
-	run((struct editor_request){ .command = EDITOR_STR_REPLACE, .old_str = lit(old), .new_str = lit(new) });
+	run((struct editor_request){
+		.command = EDITOR_STR_REPLACE, .old_str = lit(old), .new_str = lit(new)});
 }
 
 static void insert(int64_t line, const char *new)
 {
-	run((struct editor_request){ .command = EDITOR_INSERT, .insert_line = line, .new_str = lit(new) });
+	run((struct editor_request){
+		.command = EDITOR_INSERT, .insert_line = line, .new_str = lit(new)});
 }
 
 static void undo(void)
 {
-	run((struct editor_request){ .command = EDITOR_UNDO_EDIT });
+	run((struct editor_request){.command = EDITOR_UNDO_EDIT});
 }
 
 static int setup(void **state)
@@ -159,20 +163,25 @@ static void test_view__checks_the_range_in_order(void **state)
 	view_range(1, 2, 3);
 	says(true, "Invalid `view_range`. It should be a list of two integers.");
 	view_range(0, 2, 2);
-	says(true, "Invalid `view_range`: [0, 2]. Its first element `0` should be within the range of "
-		   "lines of the file: [1, 3]");
+	says(true,
+		"Invalid `view_range`: [0, 2]. Its first element `0` should be within the range of "
+		"lines of the file: [1, 3]");
 	view_range(4, 1, 2);
-	says(true, "Invalid `view_range`: [4, 1]. Its first element `4` should be within the range of "
-		   "lines of the file: [1, 3]");
+	says(true,
+		"Invalid `view_range`: [4, 1]. Its first element `4` should be within the range of "
+		"lines of the file: [1, 3]");
 	view_range(2, 1, 2);
-	says(true, "Invalid `view_range`: [2, 1]. Its second element `1` should be larger or equal than "
-		   "its first `2`");
+	says(true,
+		"Invalid `view_range`: [2, 1]. Its second element `1` should be larger or equal than "
+		"its first `2`");
 	view_range(1, 0, 2);
-	says(true, "Invalid `view_range`: [1, 0]. Its second element `0` should be larger or equal than "
-		   "its first `1`");
+	says(true,
+		"Invalid `view_range`: [1, 0]. Its second element `0` should be larger or equal than "
+		"its first `1`");
 	view_range(1, -2, 2);
-	says(true, "Invalid `view_range`: [1, -2]. Its second element `-2` should be larger or equal "
-		   "than its first `1`");
+	says(true,
+		"Invalid `view_range`: [1, -2]. Its second element `-2` should be larger or equal "
+		"than its first `1`");
 	view_range(2, 99, 2);
 	says(false, HEAD "F:\n     2\tb\n     3\tc\n");
 	view_range(3, -1, 2);
@@ -203,17 +212,19 @@ static void test_view__clips_after_16000_characters(void **state)
 
 static void test_view__tells_what_is_not_utf8(void **state)
 {
-	static const struct { const char *text, *want; } rows[] = {
-		{ "\xff", "byte 0xff in position 0: invalid start byte" },
-		{ "ab\x80", "byte 0x80 in position 2: invalid start byte" },
-		{ "\xc0\x80", "byte 0xc0 in position 0: invalid start byte" },
-		{ "a\xe2", "byte 0xe2 in position 1: unexpected end of data" },
-		{ "a\xe2\x82", "bytes in position 1-2: unexpected end of data" },
-		{ "\xe2(", "byte 0xe2 in position 0: invalid continuation byte" },
-		{ "\xe2\x82(", "bytes in position 0-1: invalid continuation byte" },
-		{ "\xf0\x9f\x98(", "bytes in position 0-2: invalid continuation byte" },
-		{ "\xed\xa0\x80", "byte 0xed in position 0: invalid continuation byte" },
-		{ "\xf5", "byte 0xf5 in position 0: invalid start byte" },
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+		{"\xff", "byte 0xff in position 0: invalid start byte"},
+		{"ab\x80", "byte 0x80 in position 2: invalid start byte"},
+		{"\xc0\x80", "byte 0xc0 in position 0: invalid start byte"},
+		{"a\xe2", "byte 0xe2 in position 1: unexpected end of data"},
+		{"a\xe2\x82", "bytes in position 1-2: unexpected end of data"},
+		{"\xe2(", "byte 0xe2 in position 0: invalid continuation byte"},
+		{"\xe2\x82(", "bytes in position 0-1: invalid continuation byte"},
+		{"\xf0\x9f\x98(", "bytes in position 0-2: invalid continuation byte"},
+		{"\xed\xa0\x80", "byte 0xed in position 0: invalid continuation byte"},
+		{"\xf5", "byte 0xf5 in position 0: invalid start byte"},
 	};
 	char want[200];
 
@@ -222,7 +233,8 @@ static void test_view__tells_what_is_not_utf8(void **state)
 		put(rows[i].text, strlen(rows[i].text));
 		view();
 		snprintf(want, sizeof(want),
-			 "Ran into 'utf-8' codec can't decode %s while trying to read F", rows[i].want);
+			"Ran into 'utf-8' codec can't decode %s while trying to read F",
+			rows[i].want);
 		says(true, want);
 		replace("a", "b");
 		says(true, want);
@@ -234,17 +246,19 @@ static void test_replace__shows_the_verified_examples(void **state)
 	(void)state;
 	PUT("1\n2\n3\n4\n5\n6\nseven\n8\n9\n10\n");
 	replace("seven", "SEVEN\nnew");
-	says(false, EDITED "a snippet of F:\n     3\t3\n     4\t4\n     5\t5\n     6\t6\n     7\tSEVEN\n"
-		    "     8\tnew\n     9\t8\n    10\t9\n    11\t10\n    12\t\n" REVIEW);
+	says(false, EDITED
+		"a snippet of F:\n     3\t3\n     4\t4\n     5\t5\n     6\t6\n     7\tSEVEN\n"
+		"     8\tnew\n     9\t8\n    10\t9\n    11\t10\n    12\t\n" REVIEW);
 	PUT(ten);
 	insert(3, "mid\n");
-	says(false, EDITED "a snippet of the edited file:\n     1\tone\n     2\t        tab\n     3\tthree\n"
-		    "     4\tmid\n     5\t\n     6\tfour\n     7\tfive\n     8\tsix\n     9\tseven\n"
-		    REVIEW_INSERT);
+	says(false, EDITED
+		"a snippet of the edited file:\n     1\tone\n     2\t        tab\n     3\tthree\n"
+		"     4\tmid\n     5\t\n     6\tfour\n     7\tfive\n     8\tsix\n     9\tseven\n" REVIEW_INSERT);
 	PUT("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n");
 	insert(13, "x");
-	says(false, EDITED "a snippet of the edited file:\n    10\t10\n    11\t11\n    12\t12\n    13\t13\n"
-		    "    14\tx\n    15\t\n" REVIEW_INSERT);
+	says(false, EDITED
+		"a snippet of the edited file:\n    10\t10\n    11\t11\n    12\t12\n    13\t13\n"
+		"    14\tx\n    15\t\n" REVIEW_INSERT);
 }
 
 static void test_replace__refuses_what_is_not_unique(void **state)
@@ -252,53 +266,61 @@ static void test_replace__refuses_what_is_not_unique(void **state)
 	(void)state;
 	PUT("a\tb\nx aa x aa\naa\n");
 	replace("", "x");
-	says(true, "str_replace: The `old_str` parameter cannot be empty. Consider using the `insert` "
-		   "command instead.");
+	says(true,
+		"str_replace: The `old_str` parameter cannot be empty. Consider using the `insert` "
+		"command instead.");
 	replace("q\tr", "x");
-	says(true, "No replacement was performed, old_str `q       r` did not appear verbatim in F.");
+	says(true,
+		"No replacement was performed, old_str `q       r` did not appear verbatim in F.");
 	replace("aa", "x");
-	says(true, "No replacement was performed. Multiple occurrences of old_str `aa` in lines [2, 3]. "
-		   "Please ensure it is unique");
+	says(true,
+		"No replacement was performed. Multiple occurrences of old_str `aa` in lines [2, 3]. "
+		"Please ensure it is unique");
 	PUT("x\ny\nx\ny\n");
 	replace("x\ny", "z");
-	says(true, "No replacement was performed. Multiple occurrences of old_str `x\ny` in lines []. "
-		   "Please ensure it is unique");
+	says(true,
+		"No replacement was performed. Multiple occurrences of old_str `x\ny` in lines []. "
+		"Please ensure it is unique");
 	PUT("aaa");
 	replace("aa", "b");
 	assert_false(reply.failed);
 	CHECK_FILE("ba");
 	insert(-1, "x");
-	says(true, "Invalid `insert_line` parameter: -1. It should be within the range of lines of the "
-		   "file: [0, 1]");
+	says(true,
+		"Invalid `insert_line` parameter: -1. It should be within the range of lines of the "
+		"file: [0, 1]");
 	insert(2, "x");
-	says(true, "Invalid `insert_line` parameter: 2. It should be within the range of lines of the "
-		   "file: [0, 1]");
+	says(true,
+		"Invalid `insert_line` parameter: 2. It should be within the range of lines of the "
+		"file: [0, 1]");
 }
 
 /* Defect 19 of the program this one stands in for: it expanded tabs and changed line ends all over
    the file. */
 static void test_edit__leaves_tabs_and_line_ends_alone(void **state)
 {
-	static const struct { const char *file, *old, *new, *want; } rows[] = {
-		{ "\ta\n\tb\n", "b", "c", "\ta\n\tc\n" },
-		{ "\ta\n\tb\n", "        a\n        b", "        a\n        c", "\ta\n\tc\n" },
-		{ "\ta\n\tb\n", "        a\n        b", "        x\n        b", "\tx\n\tb\n" },
-		{ "a:\n\tcc\n", "\tcc", "\tcc\n\tld", "a:\n\tcc\n\tld\n" },
-		{ "\tx\n", "\tx", "        x", "        x\n" },
-		{ "        x\n", "        x", "\tx", "\tx\n" },
-		{ "a\r\nb\r\nc\r\n", "b", "x\ny", "a\r\nx\r\ny\r\nc\r\n" },
-		{ "a\r\nb\r\nc", "a\nb", "a\nq", "a\r\nq\r\nc" },
-		{ "a\r\nb\r\nc", "a\nb\nc", "ab\nc", "ab\r\nc" },
-		{ "a\rb\rc", "b", "x\ny", "a\rx\ry\rc" },
-		{ "a\r\nb\nc\n", "c", "x\ny", "a\r\nb\nx\ny\n" },
-		{ "a\r\nb\nc\n", "\nb", "", "a\nc\n" },
-		{ "\tfoo", "    foo", "bar", "    bar" },
-		{ "\tfoo", "    foo", "    bar", "\tbar" },
-		{ "x\ty\tz", "x       y", "xx", "xx\tz" },
-		{ "a\t\tb", "a     ", "c", "c  \tb" },
-		{ "a\rx\nb", "x", "", "a\r\r\nb" },
-		{ "no newline", "no", "yes", "yes newline" },
-		{ "a\n", "a", "a\r\nb", "a\r\nb\n" },
+	static const struct {
+		const char *file, *old, *new, *want;
+	} rows[] = {
+		{"\ta\n\tb\n", "b", "c", "\ta\n\tc\n"},
+		{"\ta\n\tb\n", "        a\n        b", "        a\n        c", "\ta\n\tc\n"},
+		{"\ta\n\tb\n", "        a\n        b", "        x\n        b", "\tx\n\tb\n"},
+		{"a:\n\tcc\n", "\tcc", "\tcc\n\tld", "a:\n\tcc\n\tld\n"},
+		{"\tx\n", "\tx", "        x", "        x\n"},
+		{"        x\n", "        x", "\tx", "\tx\n"},
+		{"a\r\nb\r\nc\r\n", "b", "x\ny", "a\r\nx\r\ny\r\nc\r\n"},
+		{"a\r\nb\r\nc", "a\nb", "a\nq", "a\r\nq\r\nc"},
+		{"a\r\nb\r\nc", "a\nb\nc", "ab\nc", "ab\r\nc"},
+		{"a\rb\rc", "b", "x\ny", "a\rx\ry\rc"},
+		{"a\r\nb\nc\n", "c", "x\ny", "a\r\nb\nx\ny\n"},
+		{"a\r\nb\nc\n", "\nb", "", "a\nc\n"},
+		{"\tfoo", "    foo", "bar", "    bar"},
+		{"\tfoo", "    foo", "    bar", "\tbar"},
+		{"x\ty\tz", "x       y", "xx", "xx\tz"},
+		{"a\t\tb", "a     ", "c", "c  \tb"},
+		{"a\rx\nb", "x", "", "a\r\r\nb"},
+		{"no newline", "no", "yes", "yes newline"},
+		{"a\n", "a", "a\r\nb", "a\r\nb\n"},
 	};
 
 	(void)state;
@@ -333,10 +355,10 @@ static void test_create__and_undo(void **state)
 	(void)state;
 	forget_history();
 	unlink(file);
-	run((struct editor_request){ .command = EDITOR_CREATE, .file_text = { "a\0\tb\r\n", 6 } });
+	run((struct editor_request){.command = EDITOR_CREATE, .file_text = {"a\0\tb\r\n", 6}});
 	says(false, "File created successfully at: F");
 	has("a\0\tb\r\n", 6);
-	run((struct editor_request){ .command = EDITOR_CREATE, .file_text = lit("x") });
+	run((struct editor_request){.command = EDITOR_CREATE, .file_text = lit("x")});
 	says(true, "File already exists at: F. Cannot overwrite files using command `create`.");
 	replace("a", "c");
 	undo();
@@ -348,7 +370,8 @@ static void test_create__and_undo(void **state)
 	says(true, "The path F does not exist. Please provide a valid path.");
 	PUT("x");
 	undo();
-	says(true, "No edit history found for F. The text editor only retains the last 10 edits per file.");
+	says(true,
+		"No edit history found for F. The text editor only retains the last 10 edits per file.");
 }
 
 static void test_undo__goes_back_ten_edits_and_no_further(void **state)
@@ -399,10 +422,16 @@ static void spoil(const char *text, size_t len)
 /* Defect 16: the old history was code for whoever read it. */
 static void test_history__is_data_and_corrupt_data_is_none(void **state)
 {
-	static const struct { const char *text; size_t len; } rows[] = {
-		{ "", 0 }, { "x", 1 }, { "cos\nsystem\n(S'touch /tmp/pwned'\ntR.", 36 },
-		{ "sbinject-edit 1\n", 16 }, { "sbinject-edit 1\n+\0\0\0\0\0\0\0\1", 25 },
-		{ "sbinject-edit 1\n+\377\377\377\377\377\377\377\377", 25 },
+	static const struct {
+		const char *text;
+		size_t len;
+	} rows[] = {
+		{"", 0},
+		{"x", 1},
+		{"cos\nsystem\n(S'touch /tmp/pwned'\ntR.", 36},
+		{"sbinject-edit 1\n", 16},
+		{"sbinject-edit 1\n+\0\0\0\0\0\0\0\1", 25},
+		{"sbinject-edit 1\n+\377\377\377\377\377\377\377\377", 25},
 	};
 	int null = open("/dev/null", O_WRONLY), saved = dup(2);
 
@@ -451,7 +480,8 @@ static void test_edit__works_without_a_history(void **state)
 	replace("a", "b");
 	assert_false(reply.failed);
 	undo();
-	says(true, "No edit history found for F. The text editor only retains the last 10 edits per file.");
+	says(true,
+		"No edit history found for F. The text editor only retains the last 10 edits per file.");
 	history_use(dir);
 	dup2(saved, 2);
 	close(saved);
@@ -465,29 +495,34 @@ static void test_path__is_resolved_and_checked(void **state)
 	(void)state;
 	PUT("x");
 	snprintf(given, sizeof(given), "%s/./nothing/..//f", dir);
-	run((struct editor_request){ .command = EDITOR_VIEW, .path = lit(given) });
+	run((struct editor_request){.command = EDITOR_VIEW, .path = lit(given)});
 	says(false, HEAD "F:\n     1\tx\n");
 	snprintf(name, sizeof(name), "%s/link", dir);
 	assert_int_equal(symlink("f", name), 0);
-	run((struct editor_request){ .command = EDITOR_STR_REPLACE, .path = lit(name), .old_str = lit("x"), .new_str = lit("y") });
+	run((struct editor_request){.command = EDITOR_STR_REPLACE,
+		.path = lit(name),
+		.old_str = lit("x"),
+		.new_str = lit("y")});
 	says(false, EDITED "a snippet of F:\n     1\ty\n" REVIEW);
 	assert_true(readlink(name, given, sizeof(given)) == 1);
 	unlink(name);
 	assert_int_equal(symlink("link", name), 0);
-	run((struct editor_request){ .command = EDITOR_VIEW, .path = lit(name) });
+	run((struct editor_request){.command = EDITOR_VIEW, .path = lit(name)});
 	snprintf(want, sizeof(want), "Invalid path '%s': Symlink loop from '%s'", name, name);
 	says(true, want);
 	unlink(name);
-	run((struct editor_request){ .command = EDITOR_VIEW, .path = { "a\0b", 3 } });
+	run((struct editor_request){.command = EDITOR_VIEW, .path = {"a\0b", 3}});
 	says(true, "Invalid path 'a\\x00b': embedded null byte");
-	run((struct editor_request){ .command = EDITOR_INSERT, .path = lit(dir) });
+	run((struct editor_request){.command = EDITOR_INSERT, .path = lit(dir)});
 	snprintf(want, sizeof(want),
-		 "The path %s is a directory and only the `view` command can be used on directories", dir);
+		"The path %s is a directory and only the `view` command can be used on directories",
+		dir);
 	says(true, want);
-	run((struct editor_request){ .command = EDITOR_CREATE, .path = lit("/nonexistdir/f") });
-	says(true, "Ran into [Errno 2] No such file or directory: '/nonexistdir/f' while trying to write "
-		   "to /nonexistdir/f");
-	run((struct editor_request){ .command = EDITOR_VIEW, .path = lit("/dev/zero") });
+	run((struct editor_request){.command = EDITOR_CREATE, .path = lit("/nonexistdir/f")});
+	says(true,
+		"Ran into [Errno 2] No such file or directory: '/nonexistdir/f' while trying to write "
+		"to /nonexistdir/f");
+	run((struct editor_request){.command = EDITOR_VIEW, .path = lit("/dev/zero")});
 	assert_true(reply.failed);
 	unlink(file);
 	assert_int_equal(mkfifo(file, 0600), 0);
@@ -500,10 +535,17 @@ static void test_path__is_resolved_and_checked(void **state)
 
 static void test_reply_add_quoted__quotes_as_python_does(void **state)
 {
-	static const struct { const char *text, *want; } rows[] = {
-		{ "", "''" }, { "a'b", "\"a'b\"" }, { "a'b\"c", "'a\\'b\"c'" }, { "\\\n\t\r\001\177", "'\\\\\\n\\t\\r\\x01\\x7f'" },
-		{ "\303\251", "'\303\251'" }, { "\302\240\302\255\302\205", "'\\xa0\\xad\\x85'" }, { "\xff", "'\\udcff'" },
-		{ "\342\200\250", "'\\u2028'" },
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+		{"", "''"},
+		{"a'b", "\"a'b\""},
+		{"a'b\"c", "'a\\'b\"c'"},
+		{"\\\n\t\r\001\177", "'\\\\\\n\\t\\r\\x01\\x7f'"},
+		{"\303\251", "'\303\251'"},
+		{"\302\240\302\255\302\205", "'\\xa0\\xad\\x85'"},
+		{"\xff", "'\\udcff'"},
+		{"\342\200\250", "'\\u2028'"},
 	};
 
 	(void)state;

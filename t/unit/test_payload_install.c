@@ -13,7 +13,7 @@
 #include "payloads/sandbox-tools/install/spec.h"
 
 #define NONCE "0123456789abcdef0123456789abcdef"
-#define SHA   NONCE NONCE
+#define SHA NONCE NONCE
 
 static int parse(enum spec_kind kind, const char *text, char *ret_nonce)
 {
@@ -33,24 +33,26 @@ static void test_spec_parse__accepts_what_sbinject_sends(void **state)
 	char nonce[64];
 
 	(void)state;
-	assert_int_equal(parse(SPEC_INSTALL,
-			       "{\"nonce\":\"" NONCE "\",\"sha256\":\"" SHA "\",\"home\":\"/.sbinject\","
-			       "\"staged\":\"" SHA "." NONCE "\",\"path\":\"/var/tmp/.d/x\","
-			       "\"links\":[\"/opt/x\"],\"start\":[\"start-server\"],"
-			       "\"keep\":\"run-" SHA "\",\"timeout_ms\":15000,\"unknown\":1}",
-			       nonce),
-			 0);
+	assert_int_equal(
+		parse(SPEC_INSTALL,
+			"{\"nonce\":\"" NONCE "\",\"sha256\":\"" SHA "\",\"home\":\"/.sbinject\","
+			"\"staged\":\"" SHA "." NONCE "\",\"path\":\"/var/tmp/.d/x\","
+			"\"links\":[\"/opt/x\"],\"start\":[\"start-server\"],"
+			"\"keep\":\"run-" SHA "\",\"timeout_ms\":15000,\"unknown\":1}",
+			nonce),
+		0);
 	assert_string_equal(nonce, NONCE);
-	assert_int_equal(parse(SPEC_UNINSTALL, "{\"nonce\":\"" NONCE "\",\"home\":\"/h\"}", nonce),
-			 0);
-	assert_int_equal(parse(SPEC_STATUS,
-			       "{\"nonce\":\"" NONCE "\",\"home\":\"/h\",\"path\":\"/a/b\"}", nonce),
-			 0);
+	assert_int_equal(
+		parse(SPEC_UNINSTALL, "{\"nonce\":\"" NONCE "\",\"home\":\"/h\"}", nonce), 0);
+	assert_int_equal(
+		parse(SPEC_STATUS, "{\"nonce\":\"" NONCE "\",\"home\":\"/h\",\"path\":\"/a/b\"}",
+			nonce),
+		0);
 }
 
-#define GRAFT(sha, staged, when)                                          \
+#define GRAFT(sha, staged, when) \
 	"{\"nonce\":\"" NONCE "\",\"home\":\"/dev/.sbinject\"" sha staged when "}"
-#define GRAFT_SHA    ",\"sha256\":\"" SHA "\""
+#define GRAFT_SHA ",\"sha256\":\"" SHA "\""
 #define GRAFT_STAGED ",\"staged\":\"" SHA "." NONCE "\""
 
 static void test_spec_parse__knows_what_graft_needs(void **state)
@@ -79,7 +81,10 @@ static void test_spec_parse__knows_what_graft_needs(void **state)
 static void test_spec_parse__refuses_everything_else(void **state)
 {
 	static const char *const rows[] = {
-		"", "[]", "{}", "null",
+		"",
+		"[]",
+		"{}",
+		"null",
 		"{\"nonce\":\"" NONCE "\"}",
 		"{\"nonce\":\"" NONCE "\",\"home\":\"h\"}",
 		"{\"nonce\":\"" NONCE "\",\"home\":\"/\"}",
@@ -108,7 +113,8 @@ static void test_spec_parse__refuses_everything_else(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_int_equal(parse(SPEC_UNINSTALL, rows[i], nonce), -1);
-	assert_int_equal(parse(SPEC_INSTALL, "{\"nonce\":\"" NONCE "\",\"home\":\"/h\"}", nonce), -1);
+	assert_int_equal(
+		parse(SPEC_INSTALL, "{\"nonce\":\"" NONCE "\",\"home\":\"/h\"}", nonce), -1);
 }
 
 static void test_home_is__tells_names_apart(void **state)
@@ -117,16 +123,16 @@ static void test_home_is__tells_names_apart(void **state)
 		const char *name;
 		int binary, delivery, kept;
 	} rows[] = {
-		{ SHA, 1, 0, 0 },
-		{ SHA "0", 0, 0, 0 },
-		{ SHA "." NONCE, 0, 1, 0 },
-		{ SHA ".", 0, 0, 0 },
-		{ SHA "." NONCE "0", 0, 0, 0 },
-		{ "run-" SHA, 0, 0, 1 },
-		{ "run-" NONCE, 0, 0, 0 },
-		{ "run-" SHA "." NONCE, 0, 0, 0 },
-		{ "", 0, 0, 0 },
-		{ "state.json", 0, 0, 0 },
+		{SHA, 1, 0, 0},
+		{SHA "0", 0, 0, 0},
+		{SHA "." NONCE, 0, 1, 0},
+		{SHA ".", 0, 0, 0},
+		{SHA "." NONCE "0", 0, 0, 0},
+		{"run-" SHA, 0, 0, 1},
+		{"run-" NONCE, 0, 0, 0},
+		{"run-" SHA "." NONCE, 0, 0, 0},
+		{"", 0, 0, 0},
+		{"state.json", 0, 0, 0},
 	};
 
 	(void)state;
@@ -143,10 +149,16 @@ static void test_receipt_code__translates_errors(void **state)
 		int error;
 		const char *code;
 	} rows[] = {
-		{ EROFS, "readonly" }, { ENOSPC, "nospace" }, { EACCES, "denied" },
-		{ EPERM, "denied" },   { ENOTDIR, "occupied" }, { ETIMEDOUT, "timeout" },
-		{ EAGAIN, "limit" },   { ENOMEM, "limit" },
-		{ EIO, "internal" },   { 0, "internal" },
+		{EROFS, "readonly"},
+		{ENOSPC, "nospace"},
+		{EACCES, "denied"},
+		{EPERM, "denied"},
+		{ENOTDIR, "occupied"},
+		{ETIMEDOUT, "timeout"},
+		{EAGAIN, "limit"},
+		{ENOMEM, "limit"},
+		{EIO, "internal"},
+		{0, "internal"},
 	};
 	struct fail fail = FAIL_INIT;
 

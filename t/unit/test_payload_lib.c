@@ -27,13 +27,13 @@ static void test_sha256_hex__knows_the_standard_vectors(void **state)
 	static const struct {
 		const char *text, *hex;
 	} vectors[] = {
-		{ "", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" },
-		{ "abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" },
-		{ "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
-		  "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1" },
-		{ "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmn"
-		  "hijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu",
-		  "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1" },
+		{"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+		{"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+		{"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+			"248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+		{"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmn"
+		 "hijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu",
+			"cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1"},
 	};
 	char hex[SHA256_HEX];
 
@@ -65,8 +65,8 @@ static void test_sha256_add__does_not_care_about_pieces(void **state)
 	for (int i = 0; i < 1000; i++)
 		sha256_add(&ctx, text, 1000);
 	sha256_end_hex(&ctx, pieces);
-	assert_string_equal(pieces,
-			    "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+	assert_string_equal(
+		pieces, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 static void test_buf__grows_to_its_limit_and_no_further(void **state)
@@ -167,8 +167,8 @@ static void test_fail_sys__says_what_and_why(void **state)
 
 static void test_tree_open_parent__refuses_crooked_paths(void **state)
 {
-	static const char *const bad[] = { "", "x", "/", "//x", "/tmp/", "/../x", "/./x", "/tmp/..",
-					   "/tmp/.", "/tmp//x" };
+	static const char *const bad[] = {
+		"", "x", "/", "//x", "/tmp/", "/../x", "/./x", "/tmp/..", "/tmp/.", "/tmp//x"};
 	char leaf[NAME_MAX + 1];
 	int fd;
 

@@ -47,10 +47,11 @@ static void expect(const struct buf *buf, const char *wanted)
 
 static void test_jsontext_read__accepts_json(void **state)
 {
-	static const char *const texts[] = { "{}", "[]", " { } ", "[ ]", "0", "-0", "1.5", "1e5", "1E+5",
-		"1.0e-3", "123456789012345678901234567890", "\"\"", "\"\\u00e9\\n\\/\"", "true", "false",
-		"null", "NaN", "Infinity", "-Infinity", "[1,2,[3,{}],{\"a\":[]}]", "{\"a\":1,\"a\":2}",
-		"\t[\r\n1 , 2 ]\n", "{\"a\" : {\"b\" : [ ] } , \"c\":\"d\"}", "\"\\ud800\"" };
+	static const char *const texts[] = {"{}", "[]", " { } ", "[ ]", "0", "-0", "1.5", "1e5",
+		"1E+5", "1.0e-3", "123456789012345678901234567890", "\"\"", "\"\\u00e9\\n\\/\"",
+		"true", "false", "null", "NaN", "Infinity", "-Infinity", "[1,2,[3,{}],{\"a\":[]}]",
+		"{\"a\":1,\"a\":2}", "\t[\r\n1 , 2 ]\n", "{\"a\" : {\"b\" : [ ] } , \"c\":\"d\"}",
+		"\"\\ud800\""};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
@@ -60,11 +61,11 @@ static void test_jsontext_read__accepts_json(void **state)
 
 static void test_jsontext_read__refuses_everything_else(void **state)
 {
-	static const char *const texts[] = { "", " ", "{", "[", "}", "]", "{]", "[}", "[1,]", "[,1]", "{,}",
-		"{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "{1:1}", "[1 2]", "1 2", "01", "-", "-a", "+1",
-		".5", "1.", "1e", "1e+", "0x1", "tru", "nul", "nan", "Inf", "-I", "\"", "\"\\\"", "\"\\x\"",
-		"\"\\u12\"", "\"\\u12g4\"", "\"a\nb\"", "'a'", "[1]]", "{}{}", "// x", "[\"a\" \"b\"]",
-		"[[[[", "{\"a\":[}", "[1}", "\"\\", "\"\\u" };
+	static const char *const texts[] = {"", " ", "{", "[", "}", "]", "{]", "[}", "[1,]", "[,1]",
+		"{,}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "{1:1}", "[1 2]", "1 2", "01",
+		"-", "-a", "+1", ".5", "1.", "1e", "1e+", "0x1", "tru", "nul", "nan", "Inf", "-I",
+		"\"", "\"\\\"", "\"\\x\"", "\"\\u12\"", "\"\\u12g4\"", "\"a\nb\"", "'a'", "[1]]",
+		"{}{}", "// x", "[\"a\" \"b\"]", "[[[[", "{\"a\":[}", "[1}", "\"\\", "\"\\u"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
@@ -92,18 +93,19 @@ static void test_jsontext_copy__writes_ascii_and_keeps_numbers(void **state)
 	static const struct {
 		const char *from, *to;
 	} cases[] = {
-		{ " { \"a\" : [ 1 , 2.50 , 1e400 ] } ", "{\"a\":[1,2.50,1e400]}" },
-		{ "123456789012345678901234567890.10", "123456789012345678901234567890.10" },
-		{ "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"", "\"\\u00e9\\u20ac\\ud83d\\ude00\"" },
-		{ "\"\\u00E9\\uD83D\\uDE00\\u0041\"", "\"\\u00e9\\ud83d\\ude00A\"" },
-		{ "\"\\b\\f\\n\\r\\t\\\"\\\\\\/\\u0000\\u001f\"", "\"\\b\\f\\n\\r\\t\\\"\\\\/\\u0000\\u001f\"" },
-		{ "\"\\ud800\"", "\"\\ufffd\"" },
-		{ "\"\\ud800\\ud800\\udc00\"", "\"\\ufffd\\ud800\\udc00\"" },
-		{ "\"\\udc00x\\ud800x\"", "\"\\ufffdx\\ufffdx\"" },
-		{ "\"\xff\xed\xa0\x80\xc0\x80\"", "\"\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\"" },
-		{ "[NaN,Infinity,-Infinity,-1,\"NaN\"]", "[null,null,null,-1,\"NaN\"]" },
-		{ "[ -Infinity , NaN ]", "[null,null]" },
-		{ "{\"a b\" : \"c  d\" }", "{\"a b\":\"c  d\"}" },
+		{" { \"a\" : [ 1 , 2.50 , 1e400 ] } ", "{\"a\":[1,2.50,1e400]}"},
+		{"123456789012345678901234567890.10", "123456789012345678901234567890.10"},
+		{"\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"", "\"\\u00e9\\u20ac\\ud83d\\ude00\""},
+		{"\"\\u00E9\\uD83D\\uDE00\\u0041\"", "\"\\u00e9\\ud83d\\ude00A\""},
+		{"\"\\b\\f\\n\\r\\t\\\"\\\\\\/\\u0000\\u001f\"",
+			"\"\\b\\f\\n\\r\\t\\\"\\\\/\\u0000\\u001f\""},
+		{"\"\\ud800\"", "\"\\ufffd\""},
+		{"\"\\ud800\\ud800\\udc00\"", "\"\\ufffd\\ud800\\udc00\""},
+		{"\"\\udc00x\\ud800x\"", "\"\\ufffdx\\ufffdx\""},
+		{"\"\xff\xed\xa0\x80\xc0\x80\"", "\"\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\""},
+		{"[NaN,Infinity,-Infinity,-1,\"NaN\"]", "[null,null,null,-1,\"NaN\"]"},
+		{"[ -Infinity , NaN ]", "[null,null]"},
+		{"{\"a b\" : \"c  d\" }", "{\"a b\":\"c  d\"}"},
 	};
 
 	(void)state;
@@ -123,7 +125,8 @@ static void test_jsontext_copy__writes_ascii_and_keeps_numbers(void **state)
 
 static void test_jsontext_get__finds_the_last_member(void **state)
 {
-	static const char text[] = "{\"a\":1,\"\\u0062\":{\"a\":[\"}\",{}]},\"a\" : 2 , \"c\":\"]\\\"\"}";
+	static const char text[] =
+		"{\"a\":1,\"\\u0062\":{\"a\":[\"}\",{}]},\"a\" : 2 , \"c\":\"]\\\"\"}";
 	struct jsontext whole, value;
 
 	(void)state;
@@ -164,33 +167,33 @@ static void test_message_read__tells_replies_from_the_rest(void **state)
 		const char *line;
 		enum message_kind kind;
 	} cases[] = {
-		{ HEAD "\"id\":1,\"result\":{}}", MESSAGE_RESPONSE },
-		{ HEAD "\"id\":\"x\",\"result\":{\"a\":1},\"extra\":[]}", MESSAGE_RESPONSE },
-		{ HEAD "\"id\":1,\"result\":{},\"error\":null}", MESSAGE_RESPONSE },
-		{ HEAD "\"id\":1,\"error\":{\"code\":-1,\"message\":\"m\"}}", MESSAGE_ERROR },
-		{ HEAD "\"id\":1,\"result\":null,\"error\":{\"code\":-1,\"message\":\"m\",\"data\":{}}}",
-			MESSAGE_ERROR },
-		{ HEAD "\"id\":123456789012345678901234567890,\"result\":{}}", MESSAGE_RESPONSE },
-		{ HEAD "\"id\":1,\"result\":5}", MESSAGE_OTHER },
-		{ HEAD "\"id\":1,\"result\":[]}", MESSAGE_OTHER },
-		{ HEAD "\"id\":1}", MESSAGE_OTHER },
-		{ HEAD "\"id\":null,\"error\":{\"code\":-1,\"message\":\"m\"}}", MESSAGE_OTHER },
-		{ HEAD "\"id\":1.5,\"result\":{}}", MESSAGE_OTHER },
-		{ HEAD "\"id\":true,\"result\":{}}", MESSAGE_OTHER },
-		{ HEAD "\"result\":{}}", MESSAGE_OTHER },
-		{ HEAD "\"id\":1,\"error\":{\"code\":\"x\",\"message\":\"m\"}}", MESSAGE_OTHER },
-		{ HEAD "\"id\":1,\"error\":{\"code\":1}}", MESSAGE_OTHER },
-		{ HEAD "\"id\":1,\"error\":\"m\"}", MESSAGE_OTHER },
-		{ HEAD "\"id\":1,\"method\":\"ping\"}", MESSAGE_OTHER },
-		{ HEAD "\"method\":\"note\",\"params\":{}}", MESSAGE_OTHER },
-		{ "{\"jsonrpc\":\"1.0\",\"id\":1,\"result\":{}}", MESSAGE_OTHER },
-		{ "{\"id\":1,\"result\":{}}", MESSAGE_OTHER },
-		{ "[" HEAD "\"id\":1,\"result\":{}}]", MESSAGE_OTHER },
-		{ HEAD "\"id\":1,\"result\":{}", MESSAGE_OTHER },
-		{ "", MESSAGE_OTHER },
-		{ "  ", MESSAGE_OTHER },
-		{ "Starting server…", MESSAGE_OTHER },
-		{ "5", MESSAGE_OTHER },
+		{HEAD "\"id\":1,\"result\":{}}", MESSAGE_RESPONSE},
+		{HEAD "\"id\":\"x\",\"result\":{\"a\":1},\"extra\":[]}", MESSAGE_RESPONSE},
+		{HEAD "\"id\":1,\"result\":{},\"error\":null}", MESSAGE_RESPONSE},
+		{HEAD "\"id\":1,\"error\":{\"code\":-1,\"message\":\"m\"}}", MESSAGE_ERROR},
+		{HEAD "\"id\":1,\"result\":null,\"error\":{\"code\":-1,\"message\":\"m\",\"data\":{}}}",
+			MESSAGE_ERROR},
+		{HEAD "\"id\":123456789012345678901234567890,\"result\":{}}", MESSAGE_RESPONSE},
+		{HEAD "\"id\":1,\"result\":5}", MESSAGE_OTHER},
+		{HEAD "\"id\":1,\"result\":[]}", MESSAGE_OTHER},
+		{HEAD "\"id\":1}", MESSAGE_OTHER},
+		{HEAD "\"id\":null,\"error\":{\"code\":-1,\"message\":\"m\"}}", MESSAGE_OTHER},
+		{HEAD "\"id\":1.5,\"result\":{}}", MESSAGE_OTHER},
+		{HEAD "\"id\":true,\"result\":{}}", MESSAGE_OTHER},
+		{HEAD "\"result\":{}}", MESSAGE_OTHER},
+		{HEAD "\"id\":1,\"error\":{\"code\":\"x\",\"message\":\"m\"}}", MESSAGE_OTHER},
+		{HEAD "\"id\":1,\"error\":{\"code\":1}}", MESSAGE_OTHER},
+		{HEAD "\"id\":1,\"error\":\"m\"}", MESSAGE_OTHER},
+		{HEAD "\"id\":1,\"method\":\"ping\"}", MESSAGE_OTHER},
+		{HEAD "\"method\":\"note\",\"params\":{}}", MESSAGE_OTHER},
+		{"{\"jsonrpc\":\"1.0\",\"id\":1,\"result\":{}}", MESSAGE_OTHER},
+		{"{\"id\":1,\"result\":{}}", MESSAGE_OTHER},
+		{"[" HEAD "\"id\":1,\"result\":{}}]", MESSAGE_OTHER},
+		{HEAD "\"id\":1,\"result\":{}", MESSAGE_OTHER},
+		{"", MESSAGE_OTHER},
+		{"  ", MESSAGE_OTHER},
+		{"Starting server…", MESSAGE_OTHER},
+		{"5", MESSAGE_OTHER},
 	};
 
 	(void)state;
@@ -205,13 +208,13 @@ static void test_message_add_key__is_one_spelling_per_id(void **state)
 		const char *a, *b;
 		bool same;
 	} cases[] = {
-		{ "1", "1", true },
-		{ "0", "-0", true },
-		{ "1", "\"1\"", false },
-		{ "\"a\"", "\"\\u0061\"", true },
-		{ "\"\xc3\xa9\"", "\"\\u00E9\"", true },
-		{ "\"a\"", "\"A\"", false },
-		{ "12", "1", false },
+		{"1", "1", true},
+		{"0", "-0", true},
+		{"1", "\"1\"", false},
+		{"\"a\"", "\"\\u0061\"", true},
+		{"\"\xc3\xa9\"", "\"\\u00E9\"", true},
+		{"\"a\"", "\"A\"", false},
+		{"12", "1", false},
 	};
 
 	(void)state;
@@ -223,7 +226,8 @@ static void test_message_add_key__is_one_spelling_per_id(void **state)
 		assert_int_equal(message_add_key(&id, &a), 0);
 		assert_true(jsontext_read(cases[i].b, strlen(cases[i].b), &id));
 		assert_int_equal(message_add_key(&id, &b), 0);
-		assert_int_equal(a.len == b.len && memcmp(a.data, b.data, a.len) == 0, cases[i].same);
+		assert_int_equal(
+			a.len == b.len && memcmp(a.data, b.data, a.len) == 0, cases[i].same);
 		buf_release(&a);
 		buf_release(&b);
 	}
@@ -234,13 +238,13 @@ static void test_message_add_reply__passes_through(void **state)
 	static const struct {
 		const char *from, *to;
 	} cases[] = {
-		{ HEAD " \"id\":2, \"result\":{ \"n\":1.10, \"x\":null }, \"y\":null}",
-			HEAD "\"id\":2,\"result\":{\"n\":1.10,\"x\":null},\"y\":null}" },
-		{ HEAD "\"id\":2,\"error\":{\"code\":-5,\"message\":\"bad\"}}",
-			HEAD "\"id\":2,\"error\":{\"code\":-5,\"message\":\"bad\",\"data\":null}}" },
-		{ HEAD "\"id\":2,\"error\":{\"code\":-5,\"message\":\"bad\",\"data\":[1]},\"result\":null}",
-			HEAD "\"id\":2,\"error\":{\"code\":-5,\"message\":\"bad\",\"data\":[1]}}" },
-		{ HEAD "\"error\":null,\"id\":2,\"result\":{}}", HEAD "\"id\":2,\"result\":{}}" },
+		{HEAD " \"id\":2, \"result\":{ \"n\":1.10, \"x\":null }, \"y\":null}",
+			HEAD "\"id\":2,\"result\":{\"n\":1.10,\"x\":null},\"y\":null}"},
+		{HEAD "\"id\":2,\"error\":{\"code\":-5,\"message\":\"bad\"}}",
+			HEAD "\"id\":2,\"error\":{\"code\":-5,\"message\":\"bad\",\"data\":null}}"},
+		{HEAD "\"id\":2,\"error\":{\"code\":-5,\"message\":\"bad\",\"data\":[1]},\"result\":null}",
+			HEAD "\"id\":2,\"error\":{\"code\":-5,\"message\":\"bad\",\"data\":[1]}}"},
+		{HEAD "\"error\":null,\"id\":2,\"result\":{}}", HEAD "\"id\":2,\"result\":{}}"},
 	};
 
 	(void)state;
@@ -257,8 +261,9 @@ static void test_message_add_reply__passes_through(void **state)
 
 static void test_message_add_request__is_one_line_without_top_level_nulls(void **state)
 {
-	static const char text[] = "{ \"jsonrpc\" : \"2.0\",\n\"id\":1, \"a\":null, \"params\":{\"x\":null,"
-				   "\"y\":1.10}, \"b\":[null]}";
+	static const char text[] =
+		"{ \"jsonrpc\" : \"2.0\",\n\"id\":1, \"a\":null, \"params\":{\"x\":null,"
+		"\"y\":1.10}, \"b\":[null]}";
 	struct buf out = BUF_INIT(4096);
 	struct jsontext request;
 
@@ -293,19 +298,21 @@ static void test_encoding_decode__obeys_the_handler(void **state)
 		const char *from, *to; /* NULL: strict, and this is why */
 		const char *why;
 	} cases[] = {
-		{ ENCODING_UTF8, ENCODING_STRICT, "a\xc3\xa9\xf0\x9f\x98\x80", "a\xc3\xa9\xf0\x9f\x98\x80", "" },
-		{ ENCODING_UTF8, ENCODING_STRICT, "ab\xff", NULL,
-			"'utf-8' codec can't decode byte 0xff in position 2: invalid start byte" },
-		{ ENCODING_UTF8, ENCODING_STRICT, "\xe2\x82(", NULL,
-			"'utf-8' codec can't decode byte 0xe2 in position 0: invalid continuation byte" },
-		{ ENCODING_UTF8, ENCODING_STRICT, "\xe2\x82", NULL,
-			"'utf-8' codec can't decode byte 0xe2 in position 0: unexpected end of data" },
-		{ ENCODING_UTF8, ENCODING_REPLACE, "a\xe2\x82(\xff", "a\xef\xbf\xbd(\xef\xbf\xbd", "" },
-		{ ENCODING_UTF8, ENCODING_IGNORE, "a\xe2\x82(\xff\xed\xa0\x80!", "a(!", "" },
-		{ ENCODING_ASCII, ENCODING_STRICT, "a\xc3", NULL,
-			"'ascii' codec can't decode byte 0xc3 in position 1: ordinal not in range(128)" },
-		{ ENCODING_ASCII, ENCODING_REPLACE, "\xc3\xa9", "\xef\xbf\xbd\xef\xbf\xbd", "" },
-		{ ENCODING_LATIN1, ENCODING_STRICT, "a\xe9\xff", "a\xc3\xa9\xc3\xbf", "" },
+		{ENCODING_UTF8, ENCODING_STRICT, "a\xc3\xa9\xf0\x9f\x98\x80",
+			"a\xc3\xa9\xf0\x9f\x98\x80", ""},
+		{ENCODING_UTF8, ENCODING_STRICT, "ab\xff", NULL,
+			"'utf-8' codec can't decode byte 0xff in position 2: invalid start byte"},
+		{ENCODING_UTF8, ENCODING_STRICT, "\xe2\x82(", NULL,
+			"'utf-8' codec can't decode byte 0xe2 in position 0: invalid continuation byte"},
+		{ENCODING_UTF8, ENCODING_STRICT, "\xe2\x82", NULL,
+			"'utf-8' codec can't decode byte 0xe2 in position 0: unexpected end of data"},
+		{ENCODING_UTF8, ENCODING_REPLACE, "a\xe2\x82(\xff", "a\xef\xbf\xbd(\xef\xbf\xbd",
+			""},
+		{ENCODING_UTF8, ENCODING_IGNORE, "a\xe2\x82(\xff\xed\xa0\x80!", "a(!", ""},
+		{ENCODING_ASCII, ENCODING_STRICT, "a\xc3", NULL,
+			"'ascii' codec can't decode byte 0xc3 in position 1: ordinal not in range(128)"},
+		{ENCODING_ASCII, ENCODING_REPLACE, "\xc3\xa9", "\xef\xbf\xbd\xef\xbf\xbd", ""},
+		{ENCODING_LATIN1, ENCODING_STRICT, "a\xe9\xff", "a\xc3\xa9\xc3\xbf", ""},
 	};
 
 	(void)state;
@@ -379,16 +386,20 @@ static void test_mcp_launch_read__looks_the_command_up(void **state)
 
 	(void)state;
 	expect_launch("{\"command\": \"/no/such\"}", "/no/such", NULL); /* left to the kernel */
-	expect_launch("{\"command\": \"sh\", \"env\": {\"PATH\": \"/nowhere:/bin\"}}", "/bin/sh", NULL);
+	expect_launch(
+		"{\"command\": \"sh\", \"env\": {\"PATH\": \"/nowhere:/bin\"}}", "/bin/sh", NULL);
 	expect_launch("{\"command\": \"sh\", \"env\": {}}", "/bin/sh", NULL);
-	expect_launch("{\"command\": \"sh\", \"env\": {\"PATH\": \"bin\"}, \"cwd\": \"/\"}", "bin/sh", NULL);
-	expect_launch("{\"command\": \"sh\", \"env\": {\"PATH\": \"::\"}, \"cwd\": \"/bin\"}", "sh", NULL);
+	expect_launch("{\"command\": \"sh\", \"env\": {\"PATH\": \"bin\"}, \"cwd\": \"/\"}",
+		"bin/sh", NULL);
+	expect_launch("{\"command\": \"sh\", \"env\": {\"PATH\": \"::\"}, \"cwd\": \"/bin\"}", "sh",
+		NULL);
 	expect_launch("{\"command\": \"sh\", \"env\": {\"PATH\": \"/nowhere\"}}", NULL, not_found);
 	expect_launch("{\"command\": \"\", \"env\": {\"PATH\": \"/bin\"}}", NULL, not_found);
 	expect_launch("{\"command\": \"passwd\", \"env\": {\"PATH\": \"/nowhere:/etc\"}}", NULL,
 		"PermissionError(13, 'Permission denied')");
 	expect_launch("{\"command\": \"s\\u0000h\"}", NULL, "ValueError('embedded null byte')");
-	expect_launch("{\"command\": \"sh\", \"args\": [\"\\u0000\"]}", NULL, "ValueError('embedded null byte')");
+	expect_launch("{\"command\": \"sh\", \"args\": [\"\\u0000\"]}", NULL,
+		"ValueError('embedded null byte')");
 	expect_launch("{\"command\": \"sh\", \"env\": {\"A=\": \"b\"}}", NULL,
 		"ValueError('illegal environment variable name')");
 	expect_launch("{\"command\": \"sh\", \"encoding\": \"utf-16\"}", NULL,

@@ -13,21 +13,26 @@
 #include "payloads/sandbox-tools/rpc/params.h"
 
 static const struct param every[] = {
-	{ "s", PARAM_STRING, true },	 { "i", PARAM_INTEGER, true },
-	{ "n", PARAM_NUMBER, true },	 { "b", PARAM_BOOLEAN, true },
-	{ "t", PARAM_TRUE, true },	 { "ss", PARAM_STRINGS, true },
-	{ "ii", PARAM_INTEGERS, true },	 { "m", PARAM_STRING_MAP, true },
-	{ "o", PARAM_OBJECT, true },	 { NULL, PARAM_STRING, false },
+	{"s", PARAM_STRING, true},
+	{"i", PARAM_INTEGER, true},
+	{"n", PARAM_NUMBER, true},
+	{"b", PARAM_BOOLEAN, true},
+	{"t", PARAM_TRUE, true},
+	{"ss", PARAM_STRINGS, true},
+	{"ii", PARAM_INTEGERS, true},
+	{"m", PARAM_STRING_MAP, true},
+	{"o", PARAM_OBJECT, true},
+	{NULL, PARAM_STRING, false},
 };
 
 static const struct param poll[] = {
-	{ "pid", PARAM_INTEGER, false },
-	{ "ack_seq", PARAM_INTEGER, false },
-	{ NULL, PARAM_STRING, false },
+	{"pid", PARAM_INTEGER, false},
+	{"ack_seq", PARAM_INTEGER, false},
+	{NULL, PARAM_STRING, false},
 };
 
 static void check(const char *text, const struct param *table, bool strict, const char *prefix,
-		  const char *want)
+	const char *want)
 {
 	struct buf errors = BUF_INIT(1 << 20);
 	json_t *params = text ? json_loads(text, JSON_ALLOW_NUL, NULL) : NULL;
@@ -46,36 +51,40 @@ static void test_params_check__accepts_right_types_and_nulls(void **state)
 	check(NULL, every, true, "", "");
 	check("{}", every, true, "", "");
 	check("{\"s\":null,\"i\":null,\"n\":null,\"b\":null,\"t\":null,\"ss\":null,\"ii\":null,"
-	      "\"m\":null,\"o\":null}", every, true, "", "");
+	      "\"m\":null,\"o\":null}",
+		every, true, "", "");
 	check("{\"s\":\"\\u0000\",\"i\":-9223372036854775808,\"n\":1,\"b\":false,\"t\":true,"
-	      "\"ss\":[],\"ii\":[1,2],\"m\":{\"A\":\"\"},\"o\":{\"x\":1}}", every, true, "", "");
+	      "\"ss\":[],\"ii\":[1,2],\"m\":{\"A\":\"\"},\"o\":{\"x\":1}}",
+		every, true, "", "");
 	check("{\"n\":1.5,\"ss\":[\"a\"],\"x\":1}", every, false, "", "");
 }
 
 static void test_params_check__coerces_nothing(void **state)
 {
-	static const struct { const char *text, *want; } rows[] = {
-		{ "{\"s\":5}", "'s' Input should be a valid string" },
-		{ "{\"i\":\"5\"}", "'i' Input should be a valid integer" },
-		{ "{\"i\":1.0}", "'i' Input should be a valid integer" },
-		{ "{\"i\":true}", "'i' Input should be a valid integer" },
-		{ "{\"n\":\"1\"}", "'n' Input should be a valid number" },
-		{ "{\"n\":false}", "'n' Input should be a valid number" },
-		{ "{\"b\":1}", "'b' Input should be a valid boolean" },
-		{ "{\"b\":\"true\"}", "'b' Input should be a valid boolean" },
-		{ "{\"t\":false}", "'t' Input should be True" },
-		{ "{\"t\":1}", "'t' Input should be True" },
-		{ "{\"ss\":\"a\"}", "'ss' Input should be a valid list" },
-		{ "{\"ss\":[\"a\",1,null]}", "'ss.1' Input should be a valid string\n"
-					     "'ss.2' Input should be a valid string" },
-		{ "{\"ii\":{}}", "'ii' Input should be a valid list" },
-		{ "{\"ii\":[1,\"2\",3.0]}", "'ii.1' Input should be a valid integer\n"
-					   "'ii.2' Input should be a valid integer" },
-		{ "{\"m\":[]}", "'m' Input should be a valid dictionary" },
-		{ "{\"m\":{\"A\":1}}", "'m.A' Input should be a valid string" },
-		{ "{\"o\":\"x\"}", "'o' Input should be a valid dictionary" },
-		{ "{\"x\":1,\"s\":5}", "'s' Input should be a valid string\n"
-				       "'x' Extra inputs are not permitted" },
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+		{"{\"s\":5}", "'s' Input should be a valid string"},
+		{"{\"i\":\"5\"}", "'i' Input should be a valid integer"},
+		{"{\"i\":1.0}", "'i' Input should be a valid integer"},
+		{"{\"i\":true}", "'i' Input should be a valid integer"},
+		{"{\"n\":\"1\"}", "'n' Input should be a valid number"},
+		{"{\"n\":false}", "'n' Input should be a valid number"},
+		{"{\"b\":1}", "'b' Input should be a valid boolean"},
+		{"{\"b\":\"true\"}", "'b' Input should be a valid boolean"},
+		{"{\"t\":false}", "'t' Input should be True"},
+		{"{\"t\":1}", "'t' Input should be True"},
+		{"{\"ss\":\"a\"}", "'ss' Input should be a valid list"},
+		{"{\"ss\":[\"a\",1,null]}", "'ss.1' Input should be a valid string\n"
+					    "'ss.2' Input should be a valid string"},
+		{"{\"ii\":{}}", "'ii' Input should be a valid list"},
+		{"{\"ii\":[1,\"2\",3.0]}", "'ii.1' Input should be a valid integer\n"
+					   "'ii.2' Input should be a valid integer"},
+		{"{\"m\":[]}", "'m' Input should be a valid dictionary"},
+		{"{\"m\":{\"A\":1}}", "'m.A' Input should be a valid string"},
+		{"{\"o\":\"x\"}", "'o' Input should be a valid dictionary"},
+		{"{\"x\":1,\"s\":5}", "'s' Input should be a valid string\n"
+				      "'x' Extra inputs are not permitted"},
 	};
 
 	(void)state;
@@ -85,26 +94,28 @@ static void test_params_check__coerces_nothing(void **state)
 
 static void test_params_check__takes_a_user_by_name_or_numbers(void **state)
 {
-	static const struct param user[] = { { "user", PARAM_USER, true },
-					     { NULL, PARAM_STRING, false } };
+	static const struct param user[] = {
+		{"user", PARAM_USER, true}, {NULL, PARAM_STRING, false}};
 #define NO_NAME "'x.user.str' Input should be a valid string\n"
-	static const struct { const char *text, *want; } rows[] = {
-		{ "{}", "" },
-		{ "{\"user\":null}", "" },
-		{ "{\"user\":\"\"}", "" },
-		{ "{\"user\":{\"uid\":1,\"gid\":2,\"groups\":[]}}", "" },
-		{ "{\"user\":{\"uid\":1,\"gid\":2,\"groups\":[3,4],\"home\":null}}", "" },
-		{ "{\"user\":{\"uid\":1,\"gid\":2,\"groups\":[3],\"home\":\"/h\"}}", "" },
-		{ "{\"user\":5}", NO_NAME "'x.user.RunAs' Input should be a valid dictionary or "
-					  "instance of RunAs" },
-		{ "{\"user\":[]}", NO_NAME "'x.user.RunAs' Input should be a valid dictionary or "
-					   "instance of RunAs" },
-		{ "{\"user\":{\"uid\":1.0,\"groups\":[3,\"4\"],\"home\":5,\"name\":\"x\"}}",
-		  NO_NAME "'x.user.RunAs.uid' Input should be a valid integer\n"
-			  "'x.user.RunAs.gid' Field required\n"
-			  "'x.user.RunAs.groups.1' Input should be a valid integer\n"
-			  "'x.user.RunAs.home' Input should be a valid string\n"
-			  "'x.user.RunAs.name' Extra inputs are not permitted" },
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+		{"{}", ""},
+		{"{\"user\":null}", ""},
+		{"{\"user\":\"\"}", ""},
+		{"{\"user\":{\"uid\":1,\"gid\":2,\"groups\":[]}}", ""},
+		{"{\"user\":{\"uid\":1,\"gid\":2,\"groups\":[3,4],\"home\":null}}", ""},
+		{"{\"user\":{\"uid\":1,\"gid\":2,\"groups\":[3],\"home\":\"/h\"}}", ""},
+		{"{\"user\":5}", NO_NAME "'x.user.RunAs' Input should be a valid dictionary or "
+					 "instance of RunAs"},
+		{"{\"user\":[]}", NO_NAME "'x.user.RunAs' Input should be a valid dictionary or "
+					  "instance of RunAs"},
+		{"{\"user\":{\"uid\":1.0,\"groups\":[3,\"4\"],\"home\":5,\"name\":\"x\"}}",
+			NO_NAME "'x.user.RunAs.uid' Input should be a valid integer\n"
+				"'x.user.RunAs.gid' Field required\n"
+				"'x.user.RunAs.groups.1' Input should be a valid integer\n"
+				"'x.user.RunAs.home' Input should be a valid string\n"
+				"'x.user.RunAs.name' Extra inputs are not permitted"},
 	};
 
 	(void)state;
@@ -114,14 +125,15 @@ static void test_params_check__takes_a_user_by_name_or_numbers(void **state)
 
 static void test_params_check__names_what_is_missing(void **state)
 {
-	static const struct param view[] = { { "path", PARAM_STRING, false },
-					     { NULL, PARAM_STRING, false } };
+	static const struct param view[] = {
+		{"path", PARAM_STRING, false}, {NULL, PARAM_STRING, false}};
 
 	(void)state;
 	check(NULL, poll, true, "", "'pid' Field required\n'ack_seq' Field required");
 	check("{\"pid\":\"1\"}", poll, true, "",
-	      "'pid' Input should be a valid integer\n'ack_seq' Field required");
-	check("{\"pid\":null,\"ack_seq\":0}", poll, true, "", "'pid' Input should be a valid integer");
+		"'pid' Input should be a valid integer\n'ack_seq' Field required");
+	check("{\"pid\":null,\"ack_seq\":0}", poll, true, "",
+		"'pid' Input should be a valid integer");
 	check("{}", view, false, "view.", "'view.path' Field required");
 }
 
@@ -162,14 +174,14 @@ static void deliver(struct rpc_call *call, const char *text, size_t len)
 static void test_params_accept__answers_with_32602(void **state)
 {
 	char id[] = "7";
-	struct rpc_call call = { .req = { .id = id }, .deliver = deliver };
+	struct rpc_call call = {.req = {.id = id}, .deliver = deliver};
 
 	(void)state;
 	assert_false(params_accept(&call, poll, true));
 	assert_string_equal(answer.data,
-			    "{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32602, \"message\": "
-			    "\"Invalid parameters: 'pid' Field required\\n'ack_seq' Field required\"}, "
-			    "\"id\": 7}");
+		"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32602, \"message\": "
+		"\"Invalid parameters: 'pid' Field required\\n'ack_seq' Field required\"}, "
+		"\"id\": 7}");
 	assert_true(params_accept(&call, every, true));
 	buf_release(&answer);
 }

@@ -11,10 +11,12 @@
 
 #include "payloads/sandbox-tools/rpc/rpc.h"
 
-#define NOT_VALID "{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32600, \"message\": \"Invalid request\"" \
-		  ", \"data\": \"The request failed schema validation\"}, \"id\": null}"
-#define POSITIONAL "{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32602, \"message\": \"Invalid params\"" \
-		   ", \"data\": \"too many positional arguments\"}, \"id\": 1}"
+#define NOT_VALID                                                                               \
+	"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32600, \"message\": \"Invalid request\"" \
+	", \"data\": \"The request failed schema validation\"}, \"id\": null}"
+#define POSITIONAL                                                                             \
+	"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32602, \"message\": \"Invalid params\"" \
+	", \"data\": \"too many positional arguments\"}, \"id\": 1}"
 #define REQUEST(members) "{\"jsonrpc\": \"2.0\"" members "}"
 #define RESULT(value, id) "{\"jsonrpc\": \"2.0\", \"result\": " value ", \"id\": " id "}"
 
@@ -36,12 +38,12 @@ static void lose_memory(struct rpc_call *call)
 }
 
 static const struct rpc_method methods[] = {
-	{ "echo", RPC_IN_SERVER, echo },
-	{ "complain", RPC_IN_SERVER, complain },
-	{ "lose", RPC_IN_SERVER, lose_memory },
-	{ "bare", RPC_IN_SERVER | RPC_NO_PARAMS, echo },
-	{ "elsewhere", RPC_IN_PROCESS, echo },
-	{ NULL, 0, NULL },
+	{"echo", RPC_IN_SERVER, echo},
+	{"complain", RPC_IN_SERVER, complain},
+	{"lose", RPC_IN_SERVER, lose_memory},
+	{"bare", RPC_IN_SERVER | RPC_NO_PARAMS, echo},
+	{"elsewhere", RPC_IN_PROCESS, echo},
+	{NULL, 0, NULL},
 };
 
 struct test_call {
@@ -62,7 +64,7 @@ static void deliver(struct rpc_call *call, const char *text, size_t len)
 /* The reply to a request of 'len' bytes in memory of exactly that size; free it. */
 static char *ask(const char *text, size_t len)
 {
-	struct test_call test = { .call = { .deliver = deliver } };
+	struct test_call test = {.call = {.deliver = deliver}};
 	char *copy = malloc(len + 1);
 
 	memcpy(copy, text, len);
@@ -80,74 +82,74 @@ static void test_rpc_dispatch__answers_every_row_of_the_protocol(void **state)
 		const char *request, *reply;
 	} rows[] = {
 		/* ids */
-		{ REQUEST(", \"method\": \"echo\", \"id\": 1"), RESULT("null", "1") },
-		{ REQUEST(", \"method\": \"echo\", \"id\": -0"), RESULT("null", "-0") },
-		{ REQUEST(", \"method\": \"echo\", \"id\": 1.0"), RESULT("null", "1.0") },
-		{ REQUEST(", \"method\": \"echo\", \"id\": 1e999"), RESULT("null", "1e999") },
-		{ REQUEST(", \"method\": \"echo\", \"id\":123456789012345678901234567890 "),
-		  RESULT("null", "123456789012345678901234567890") },
-		{ REQUEST(", \"method\": \"echo\", \"id\": \"\""), RESULT("null", "\"\"") },
-		{ REQUEST(", \"method\": \"echo\", \"id\": \"\\u0000\xc3\xa9\\\"\""),
-		  RESULT("null", "\"\\u0000\\u00E9\\\"\"") },
-		{ REQUEST(", \"method\": \"echo\", \"id\": null"), RESULT("null", "null") },
-		{ REQUEST(", \"method\": \"echo\", \"id\": 1, \"id\": 2"), RESULT("null", "2") },
-		{ REQUEST(", \"method\": \"echo\", \"id\": \"a\", \"id\": 2"), RESULT("null", "2") },
-		{ REQUEST(", \"method\": \"echo\", \"id\": 1, \"id\": \"b\""),
-		  RESULT("null", "\"b\"") },
-		{ REQUEST(", \"method\": \"echo\", \"\\u0069d\": 18446744073709551616"),
-		  RESULT("null", "18446744073709551616") },
-		{ REQUEST(", \"params\": {\"id\": 5}, \"method\": \"echo\", \"id\": 6"),
-		  RESULT("{\"id\": 5}", "6") },
-		{ REQUEST(", \"params\": {\"a\": [{\"id\": 5}, \"}\\\"]\"]}, \"method\": \"echo\", \"id\": 6"),
-		  RESULT("{\"a\": [{\"id\": 5}, \"}\\\"]\"]}", "6") },
+		{REQUEST(", \"method\": \"echo\", \"id\": 1"), RESULT("null", "1")},
+		{REQUEST(", \"method\": \"echo\", \"id\": -0"), RESULT("null", "-0")},
+		{REQUEST(", \"method\": \"echo\", \"id\": 1.0"), RESULT("null", "1.0")},
+		{REQUEST(", \"method\": \"echo\", \"id\": 1e999"), RESULT("null", "1e999")},
+		{REQUEST(", \"method\": \"echo\", \"id\":123456789012345678901234567890 "),
+			RESULT("null", "123456789012345678901234567890")},
+		{REQUEST(", \"method\": \"echo\", \"id\": \"\""), RESULT("null", "\"\"")},
+		{REQUEST(", \"method\": \"echo\", \"id\": \"\\u0000\xc3\xa9\\\"\""),
+			RESULT("null", "\"\\u0000\\u00E9\\\"\"")},
+		{REQUEST(", \"method\": \"echo\", \"id\": null"), RESULT("null", "null")},
+		{REQUEST(", \"method\": \"echo\", \"id\": 1, \"id\": 2"), RESULT("null", "2")},
+		{REQUEST(", \"method\": \"echo\", \"id\": \"a\", \"id\": 2"), RESULT("null", "2")},
+		{REQUEST(", \"method\": \"echo\", \"id\": 1, \"id\": \"b\""),
+			RESULT("null", "\"b\"")},
+		{REQUEST(", \"method\": \"echo\", \"\\u0069d\": 18446744073709551616"),
+			RESULT("null", "18446744073709551616")},
+		{REQUEST(", \"params\": {\"id\": 5}, \"method\": \"echo\", \"id\": 6"),
+			RESULT("{\"id\": 5}", "6")},
+		{REQUEST(", \"params\": {\"a\": [{\"id\": 5}, \"}\\\"]\"]}, \"method\": \"echo\", \"id\": 6"),
+			RESULT("{\"a\": [{\"id\": 5}, \"}\\\"]\"]}", "6")},
 		/* notifications */
-		{ REQUEST(", \"method\": \"echo\""), "" },
-		{ REQUEST(", \"method\": \"complain\""), "" },
-		{ REQUEST(", \"method\": \"nope\""), "" },
-		{ REQUEST(", \"method\": \"echo\", \"params\": [1]"), "" },
+		{REQUEST(", \"method\": \"echo\""), ""},
+		{REQUEST(", \"method\": \"complain\""), ""},
+		{REQUEST(", \"method\": \"nope\""), ""},
+		{REQUEST(", \"method\": \"echo\", \"params\": [1]"), ""},
 		/* not a request */
-		{ REQUEST(", \"method\": \"echo\", \"id\": true"), NOT_VALID },
-		{ REQUEST(", \"method\": \"echo\", \"id\": []"), NOT_VALID },
-		{ REQUEST(", \"method\": \"echo\", \"id\": {}"), NOT_VALID },
-		{ REQUEST(", \"method\": \"echo\", \"id\": 1, \"x\": 1"), NOT_VALID },
-		{ REQUEST(", \"method\": \"echo\", \"id\": 1, \"params\": null"), NOT_VALID },
-		{ REQUEST(", \"method\": \"echo\", \"id\": 1, \"params\": 5"), NOT_VALID },
-		{ REQUEST(", \"method\": 5, \"id\": 1"), NOT_VALID },
-		{ REQUEST(", \"id\": 1"), NOT_VALID },
-		{ "{\"jsonrpc\": \"1.0\", \"method\": \"echo\", \"id\": 1}", NOT_VALID },
-		{ "{\"jsonrpc\": 2.0, \"method\": \"echo\", \"id\": 1}", NOT_VALID },
-		{ "{\"jsonrpc\": \"2.0\\u0000\", \"method\": \"echo\", \"id\": 1}", NOT_VALID },
-		{ "{\"method\": \"echo\", \"id\": 1}", NOT_VALID },
-		{ "[]", NOT_VALID },
-		{ "5", NOT_VALID },
-		{ "null", NOT_VALID },
+		{REQUEST(", \"method\": \"echo\", \"id\": true"), NOT_VALID},
+		{REQUEST(", \"method\": \"echo\", \"id\": []"), NOT_VALID},
+		{REQUEST(", \"method\": \"echo\", \"id\": {}"), NOT_VALID},
+		{REQUEST(", \"method\": \"echo\", \"id\": 1, \"x\": 1"), NOT_VALID},
+		{REQUEST(", \"method\": \"echo\", \"id\": 1, \"params\": null"), NOT_VALID},
+		{REQUEST(", \"method\": \"echo\", \"id\": 1, \"params\": 5"), NOT_VALID},
+		{REQUEST(", \"method\": 5, \"id\": 1"), NOT_VALID},
+		{REQUEST(", \"id\": 1"), NOT_VALID},
+		{"{\"jsonrpc\": \"1.0\", \"method\": \"echo\", \"id\": 1}", NOT_VALID},
+		{"{\"jsonrpc\": 2.0, \"method\": \"echo\", \"id\": 1}", NOT_VALID},
+		{"{\"jsonrpc\": \"2.0\\u0000\", \"method\": \"echo\", \"id\": 1}", NOT_VALID},
+		{"{\"method\": \"echo\", \"id\": 1}", NOT_VALID},
+		{"[]", NOT_VALID},
+		{"5", NOT_VALID},
+		{"null", NOT_VALID},
 		/* methods and params */
-		{ REQUEST(", \"method\": \"nope\", \"id\": 1"),
-		  "{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32601, \"message\": \"Method not "
-		  "found\", \"data\": \"nope\"}, \"id\": 1}" },
-		{ REQUEST(", \"method\": \"elsewhere\", \"id\": 1"),
-		  "{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32601, \"message\": \"Method not "
-		  "found\", \"data\": \"elsewhere\"}, \"id\": 1}" },
-		{ REQUEST(", \"method\": \"echo\\u0000\", \"id\": 1"),
-		  "{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32601, \"message\": \"Method not "
-		  "found\", \"data\": \"echo\\u0000\"}, \"id\": 1}" },
-		{ REQUEST(", \"method\": \"echo\", \"id\": 1, \"params\": []"), POSITIONAL },
-		{ REQUEST(", \"method\": \"echo\", \"id\": 1, \"params\": [1]"), POSITIONAL },
-		{ REQUEST(", \"method\": \"bare\", \"id\": 1, \"params\": {}"), RESULT("{}", "1") },
-		{ REQUEST(", \"method\": \"bare\", \"id\": 1, \"params\": {\"x\": 1}"),
-		  "{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32602, \"message\": \"Invalid "
-		  "params\", \"data\": \"got an unexpected keyword argument 'x'\"}, \"id\": 1}" },
-		{ REQUEST(", \"method\": \"complain\", \"id\": 1"),
-		  "{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32099, \"message\": "
-		  "\"n\\u00E4in\"}, \"id\": 1}" },
-		{ REQUEST(", \"method\": \"lose\", \"id\": 1"),
-		  "{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32098, \"message\": "
-		  "\"MemoryError()\"}, \"id\": 1}" },
+		{REQUEST(", \"method\": \"nope\", \"id\": 1"),
+			"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32601, \"message\": \"Method not "
+			"found\", \"data\": \"nope\"}, \"id\": 1}"},
+		{REQUEST(", \"method\": \"elsewhere\", \"id\": 1"),
+			"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32601, \"message\": \"Method not "
+			"found\", \"data\": \"elsewhere\"}, \"id\": 1}"},
+		{REQUEST(", \"method\": \"echo\\u0000\", \"id\": 1"),
+			"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32601, \"message\": \"Method not "
+			"found\", \"data\": \"echo\\u0000\"}, \"id\": 1}"},
+		{REQUEST(", \"method\": \"echo\", \"id\": 1, \"params\": []"), POSITIONAL},
+		{REQUEST(", \"method\": \"echo\", \"id\": 1, \"params\": [1]"), POSITIONAL},
+		{REQUEST(", \"method\": \"bare\", \"id\": 1, \"params\": {}"), RESULT("{}", "1")},
+		{REQUEST(", \"method\": \"bare\", \"id\": 1, \"params\": {\"x\": 1}"),
+			"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32602, \"message\": \"Invalid "
+			"params\", \"data\": \"got an unexpected keyword argument 'x'\"}, \"id\": 1}"},
+		{REQUEST(", \"method\": \"complain\", \"id\": 1"),
+			"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32099, \"message\": "
+			"\"n\\u00E4in\"}, \"id\": 1}"},
+		{REQUEST(", \"method\": \"lose\", \"id\": 1"),
+			"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32098, \"message\": "
+			"\"MemoryError()\"}, \"id\": 1}"},
 		/* strings */
-		{ REQUEST(", \"method\": \"echo\", \"id\": 1, \"params\": {\"a\": "
-			  "\"\\u0000\\n\\r\\t\\b\\f\\u001b\x7f/\\u00e9\xf0\x9f\x98\x80\"}"),
-		  RESULT("{\"a\": \"\\u0000\\n\\r\\t\\b\\f\\u001B\x7f/\\u00E9\\uD83D\\uDE00\"}",
-			 "1") },
+		{REQUEST(", \"method\": \"echo\", \"id\": 1, \"params\": {\"a\": "
+			 "\"\\u0000\\n\\r\\t\\b\\f\\u001b\x7f/\\u00e9\xf0\x9f\x98\x80\"}"),
+			RESULT("{\"a\": \"\\u0000\\n\\r\\t\\b\\f\\u001B\x7f/\\u00E9\\uD83D\\uDE00\"}",
+				"1")},
 	};
 
 	(void)state;
@@ -162,10 +164,32 @@ static void test_rpc_dispatch__answers_every_row_of_the_protocol(void **state)
 static void test_rpc_dispatch__survives_what_is_not_json(void **state)
 {
 	static const char *const rows[] = {
-		"", " ", "junk", "{", "{\"id\"", "{\"id\":", "{\"id\":1", "{\"id\":1,", "{\"id\":-",
-		"{\"id\":1.", "{\"id\":1e", "{\"id\":01}", "{\"id\":+1}", "{\"id\":1}x", "\"\\",
-		"{\"a\":\"\\", "{\"id\":}", "{\"id\":1 2}", "{\"\\u0069d\":", "\xef\xbb\xbf{}",
-		"{\"a\":\"\xff\"}", "{\"a\":\"\\ud800\"}", "{]", "[[[[", "{\"id\":]}", "{,}",
+		"",
+		" ",
+		"junk",
+		"{",
+		"{\"id\"",
+		"{\"id\":",
+		"{\"id\":1",
+		"{\"id\":1,",
+		"{\"id\":-",
+		"{\"id\":1.",
+		"{\"id\":1e",
+		"{\"id\":01}",
+		"{\"id\":+1}",
+		"{\"id\":1}x",
+		"\"\\",
+		"{\"a\":\"\\",
+		"{\"id\":}",
+		"{\"id\":1 2}",
+		"{\"\\u0069d\":",
+		"\xef\xbb\xbf{}",
+		"{\"a\":\"\xff\"}",
+		"{\"a\":\"\\ud800\"}",
+		"{]",
+		"[[[[",
+		"{\"id\":]}",
+		"{,}",
 	};
 	char deep[4001];
 
@@ -189,13 +213,13 @@ static void test_rpc_find_number_id__finds_the_last_number(void **state)
 		ssize_t at;
 		size_t len;
 	} rows[] = {
-		{ "{\"id\":12}", 6, 2 },
-		{ " {\"a\":{\"id\":1},\"id\" : -1.5e+3 }", 22, 7 },
-		{ "{\"id\":\"1\"}", -1, 0 },
-		{ "{\"id\":1,\"id\":null}", -1, 0 },
-		{ "{\"idx\":1,\"xid\":2}", -1, 0 },
-		{ "[{\"id\":1}]", -1, 0 },
-		{ "{\"id\":00}", -1, 0 },
+		{"{\"id\":12}", 6, 2},
+		{" {\"a\":{\"id\":1},\"id\" : -1.5e+3 }", 22, 7},
+		{"{\"id\":\"1\"}", -1, 0},
+		{"{\"id\":1,\"id\":null}", -1, 0},
+		{"{\"idx\":1,\"xid\":2}", -1, 0},
+		{"[{\"id\":1}]", -1, 0},
+		{"{\"id\":00}", -1, 0},
 	};
 
 	(void)state;
@@ -215,13 +239,13 @@ static void test_rpc_request_check_outline__is_what_a_command_checks(void **stat
 		const char *text;
 		int r;
 	} rows[] = {
-		{ REQUEST(", \"method\": \"x\""), 0 },
-		{ REQUEST(", \"method\": \"x\", \"params\": null, \"more\": 1, \"id\": true"), 0 },
-		{ REQUEST(", \"method\": \"x\", \"params\": []"), 0 },
-		{ REQUEST(", \"method\": \"x\", \"params\": \"y\""), -1 },
-		{ REQUEST(", \"method\": null"), -1 },
-		{ "{\"method\": \"x\"}", -1 },
-		{ "[]", -1 },
+		{REQUEST(", \"method\": \"x\""), 0},
+		{REQUEST(", \"method\": \"x\", \"params\": null, \"more\": 1, \"id\": true"), 0},
+		{REQUEST(", \"method\": \"x\", \"params\": []"), 0},
+		{REQUEST(", \"method\": \"x\", \"params\": \"y\""), -1},
+		{REQUEST(", \"method\": null"), -1},
+		{"{\"method\": \"x\"}", -1},
+		{"[]", -1},
 	};
 
 	(void)state;

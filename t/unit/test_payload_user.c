@@ -54,10 +54,13 @@ static void test_user_find__reads_ids_home_and_groups(void **state)
 	struct user u;
 
 	(void)state;
-	assert_int_equal(find("root:x:0:0:root:/root:/bin/sh\n"
-			      "agent:x:1000:1001:A,,,:/home/agent:/bin/bash\n",
-			      "root:x:0:\nwheel:x:10:bob,agent\nx:x:1001:agent\nagents:x:11:agentx\n"
-			      "last:x:12:agent", "agent", &u), 0);
+	assert_int_equal(
+		find("root:x:0:0:root:/root:/bin/sh\n"
+		     "agent:x:1000:1001:A,,,:/home/agent:/bin/bash\n",
+			"root:x:0:\nwheel:x:10:bob,agent\nx:x:1001:agent\nagents:x:11:agentx\n"
+			"last:x:12:agent",
+			"agent", &u),
+		0);
 	assert_int_equal(u.uid, 1000);
 	assert_int_equal(u.gid, 1001);
 	assert_string_equal(u.home, "/home/agent");
@@ -74,9 +77,20 @@ static void test_user_find__reads_ids_home_and_groups(void **state)
 static void test_user_find__skips_what_it_cannot_trust(void **state)
 {
 	static const char *const rows[] = {
-		"", "\n\n", "a", "a:x", "a:x:1:2", "a:x::0::/:/", "a:x:-1:0::/:/",
-		"a:x:4294967295:0::/:/", "a:x:99999999999999999999:0::/:/", "a:x:0x10:0::/:/",
-		"a:x: 1:0::/:/", "a:x:1:4294967295::/:/", "#a:x:1:1::/:/", "ab:x:1:1::/:/",
+		"",
+		"\n\n",
+		"a",
+		"a:x",
+		"a:x:1:2",
+		"a:x::0::/:/",
+		"a:x:-1:0::/:/",
+		"a:x:4294967295:0::/:/",
+		"a:x:99999999999999999999:0::/:/",
+		"a:x:0x10:0::/:/",
+		"a:x: 1:0::/:/",
+		"a:x:1:4294967295::/:/",
+		"#a:x:1:1::/:/",
+		"ab:x:1:1::/:/",
 	};
 	struct user u;
 
@@ -187,7 +201,7 @@ static json_t *self(const char *home)
 	for (int i = 0; i < 2 * count; i++)
 		json_array_append_new(list, json_integer(groups[i % count]));
 	return json_pack("{s:i,s:i,s:o,s:s}", "uid", (int)geteuid(), "gid", (int)getegid(),
-			 "groups", list, "home", home);
+		"groups", list, "home", home);
 }
 
 static void test_user_choose__reads_identities(void **state)
@@ -225,7 +239,11 @@ static void test_user_choose__refuses_numbers_that_are_no_ids(void **state)
 		"{\"uid\":1,\"gid\":-9223372036854775808,\"groups\":[]}",
 		"{\"uid\":1,\"gid\":1,\"groups\":[1,-1]}",
 		/* never root by default, whoever was to check the types */
-		"{}", "[]", "5", "true", "{\"uid\":\"1\",\"gid\":1,\"groups\":[]}",
+		"{}",
+		"[]",
+		"5",
+		"true",
+		"{\"uid\":\"1\",\"gid\":1,\"groups\":[]}",
 	};
 	struct fail fail = FAIL_INIT;
 	struct user u;
@@ -285,7 +303,8 @@ static void test_user_choose__takes_names(void **state)
 	assert_int_equal(choose("\"root\"", &u, &fail), geteuid() == 0 ? 0 : -1);
 	assert_int_equal(choose("\"root\\u0000\"", &u, &fail), -1);
 	assert_string_equal(fail.text, "ValueError('embedded null byte')");
-	assert_int_equal(choose("{\"uid\":1,\"gid\":1,\"groups\":[],\"home\":\"\\u0000\"}", &u, &fail), -1);
+	assert_int_equal(
+		choose("{\"uid\":1,\"gid\":1,\"groups\":[],\"home\":\"\\u0000\"}", &u, &fail), -1);
 	assert_string_equal(fail.text, "ValueError('embedded null byte')");
 }
 

@@ -417,8 +417,8 @@ static void test_recon_facts__knows_the_loaders_of_every_architecture(void **sta
 
 	(void)state;
 	for (size_t i = 0; i < SB_ARRAY_SIZE(rows); i++) {
-		struct elf_image app = elf_image_make(
-			rows[i].bits, rows[i].machine == 22, rows[i].machine, NULL);
+		struct elf_image app =
+			elf_image_make(rows[i].bits, rows[i].machine == 22, rows[i].machine, NULL);
 		struct fixture f;
 
 		start(&f);
