@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=t/engines/paths.sh
 . "$here/paths.sh"
 
-names="docker20 docker20-tls docker20-rootless podman43 podman43-rootless \
+names="docker20 docker20-tls docker20-rootless docker20-userns podman43 podman43-rootless \
 docker26 podman54 docker28 podman58"
 user=sbinject-test
 mark=SBINJECT_TEST_ENGINE	# in the environment of every process started here
@@ -299,7 +299,7 @@ tls_port() {
 	echo "$port" >"$dir/tls-port"
 }
 
-# test_user: the user the rootless engines run as.
+# test_user: the user the rootless engines run as, whose subordinate ids another maps to.
 test_user() {
 	local first
 	id "$user" >/dev/null 2>&1 ||
@@ -334,6 +334,10 @@ docker_command() {
 	fi
 	cmd+=(--data-root "$dir/data" --exec-root "$dir/exec"
 		--pidfile "$dir/dockerd.pid" --exec-opt native.cgroupdriver=cgroupfs)
+	if [[ $name == *-userns ]]; then
+		test_user
+		cmd+=(--userns-remap "$user")
+	fi
 	if [[ $name == *-tls ]]; then
 		tls_files
 		tls_port

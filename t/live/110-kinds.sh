@@ -3,7 +3,7 @@
 # Goal: what the manual's table of containers says is so: each kind is served, or refused with the
 # cause named and the exit code documented; and nothing is left behind in any case.
 # images: scratch busybox musl bookworm bullseye trixie sid distroless arm64 mislabel
-# also: docker20-rootless
+# also: docker20-rootless docker20-userns
 # timeout: 600
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
