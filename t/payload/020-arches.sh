@@ -4,6 +4,7 @@
 # pieces, a pipe. Foreign ones run in an emulator, which cannot start them again by itself: so the
 # server is started here, and what belongs to installing is left to the native program.
 # shipped only: a sanitized one is built for this machine alone
+# shellcheck disable=SC2154	# state, code and polls are set by follow
 . "$(dirname "$(realpath "$0")")/lib.sh"
 top=$(dirname "$(realpath "$0")")/../..
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: what a container may lack (/tmp, /proc, /dev, a root to write to) costs no more than what
 # needs it.
+# shellcheck disable=SC2154	# state, code and polls are set by follow
 . "$(dirname "$(realpath "$0")")/lib.sh"
 
 rpc() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "${2:-"{}"}" | $AS exec; }
