@@ -151,8 +151,9 @@ static int start(struct graft *graft, const struct visit *visit,
 
 /* ---- its report ---- */
 
-/* A helper shares the fate of the container's processes; what failed may not be its fault. */
-static int explain(const struct plan *plan, struct sb_err *err)
+/* A helper shares the fate of the container's processes; what failed may not be its fault. Where it
+   is gone itself, that is as told. */
+static int explain(const struct plan *plan, enum sb_code gone, struct sb_err *err)
 {
 	sb_auto(eng_container_release) struct eng_container now = ENG_CONTAINER_INIT;
 	struct sb_err why = SB_ERR_INIT;
@@ -165,7 +166,7 @@ static int explain(const struct plan *plan, struct sb_err *err)
 		return -1;
 	}
 	if (err->code == SB_NO_CONTAINER)
-		err->code = SB_UNSUPPORTED;
+		err->code = gone;
 	return sb_err_wrap(err, "the helper container for a read-only root");
 }
 
@@ -198,10 +199,10 @@ int graft_begin(struct visit *visit, const struct graft_program *program, enum v
 	sb_log(SB_NOTE, "bringing the program into '%s' by a helper container",
 		visit->plan->home_path);
 	if (start(graft, visit, program, err) < 0)
-		return explain(visit->plan, err);
+		return explain(visit->plan, SB_UNSUPPORTED, err);
 	receipt = ask(graft, visit, program, when, err);
-	if (!receipt)
-		return explain(visit->plan, err);
+	if (!receipt) /* it ends, and is deleted, when its streams do */
+		return explain(visit->plan, SB_NO_ENGINE, err);
 	return receipt_read_graft(receipt, visit->current, err);
 }
 
