@@ -5,7 +5,6 @@
 # engines: docker28 podman43-rootless
 # images: busybox
 # programs: adversary
-# long: run by name, --only 24
 # timeout: 7200
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"

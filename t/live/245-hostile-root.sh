@@ -5,7 +5,6 @@
 # engines: docker20 podman58
 # images: busybox bookworm scratch
 # programs: adversary
-# long: run by name, --only 24
 # timeout: 14400
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -4,7 +4,7 @@
 # captured commands, and containers made over the engine's REST API by curl, so
 # that nothing depends on the program under test.  A test may say, in comments
 # at its top, "# engines: NAME...", "# also: NAME..." (besides those that run every
-# test), "# images: NAME...", "# long: WHY" (run by --only alone) and "# timeout: SECONDS".
+# test), "# images: NAME..." and "# timeout: SECONDS".
 #
 # Given by run.sh: ENGINE.  Given here: DOCKER_HOST, SBINJECT, tmp (a directory
 # removed at the end), top (the repository).
