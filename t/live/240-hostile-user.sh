@@ -5,7 +5,7 @@
 # engines: docker28 podman43-rootless
 # images: busybox
 # programs: adversary
-# timeout: 7200
+# timeout: 1200
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=t/live/hostile.sh

@@ -5,7 +5,7 @@
 # engines: docker20 podman58
 # images: busybox bookworm scratch
 # programs: adversary
-# timeout: 14400
+# timeout: 1200
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=t/live/hostile.sh

@@ -4,7 +4,7 @@
 # and one that runs again is injected again. KILLS=N: how often one is killed, removed, stopped,
 # restarted and paused in the middle.
 # images: busybox bookworm
-# timeout: 3600
+# timeout: 1200
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 need_sbinject

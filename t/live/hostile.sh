@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # hostile.sh: for tests with an adversary (t/adversary) inside the container: starting it, working
 # on the container meanwhile, and judging what sbinject said by what the host sees for itself.
-# ROUNDS=N: how often each attack is met by the whole life of an injection. ATTACKS="A...": these
+# ENGINE=docker28 ROUNDS=N bash t/live/240-…: how often each attack is met by the whole life of an
+# injection, without the limit of time that run.sh sets. ATTACKS="A...": these
 # only. VERBOSE=1: all that sbinject said.
 
 adversary=$top/build/adversary
