@@ -3,7 +3,7 @@
 # Goal: while somebody inside who is not root does his worst, every success is true as the host sees
 # it, every failure is a clear refusal in time, root runs nothing of his, and nothing leaves the container.
 # engines: docker28 podman43-rootless
-# images: busybox
+# images: busybox scratch
 # programs: adversary
 # timeout: 1200
 # shellcheck source=t/live/lib.sh

@@ -43,7 +43,7 @@ arena() {
   mkdir -p "$tmp/put"
   cp "$adversary" "$tmp/put/adversary"
   printf '%s' "$digest" >"$tmp/put/adversary.digest"
-  tar -C "$tmp/put" --owner=0 --group=0 -cf "$tmp/put.tar" adversary adversary.digest
+  tar -b 1 -C "$tmp/put" --owner=0 --group=0 -cf "$tmp/put.tar" adversary adversary.digest
   if [[ ${4:-} == *ReadonlyRootfs* ]]; then
     api "$ENGINE" PUT "/containers/$id/archive?path=/" -T "$tmp/put.tar" >/dev/null
     ctr_start "$ENGINE" "$id"
