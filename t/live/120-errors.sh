@@ -94,7 +94,7 @@ cp "$tmp/tools" "$tmp/planted"
 printf 'X' | dd of="$tmp/planted" bs=1 seek=$(($(stat -c %s "$tmp/tools") - 1)) conv=notrunc 2>/dev/null
 mkdir -p "$tmp/root/.sbinject"
 cp "$tmp/planted" "$tmp/root/.sbinject/$kept"
-tar -C "$tmp/root" --owner=0 --group=0 -cf "$tmp/planted.tar" .sbinject
+tar -b 1 -C "$tmp/root" --owner=0 --group=0 -cf "$tmp/planted.tar" .sbinject
 api "$ENGINE" PUT "/containers/$id/archive?path=/" -T "$tmp/planted.tar" >/dev/null
 fails 'planted payload' 6 '' "$SBINJECT" "$name"
 "$SBINJECT" remove "$name" >/dev/null 2>&1 || :

@@ -56,7 +56,7 @@ sum=$("$SBINJECT" payloads --json | jq -r 'select(.arch == "amd64").sha256')
 mkdir -p "$tmp/fake/.sbinject"
 printf '#!/bin/sh\ntouch /tmp/hijacked\n' >"$tmp/fake/.sbinject/$sum"
 chmod 755 "$tmp/fake/.sbinject/$sum"
-tar -C "$tmp/fake" --owner=0 --group=0 -cf "$tmp/fake.tar" .sbinject
+tar -b 1 -C "$tmp/fake" --owner=0 --group=0 -cf "$tmp/fake.tar" .sbinject
 api "$ENGINE" PUT "/containers/$id/archive?path=/" -T "$tmp/fake.tar" >/dev/null
 run "$SBINJECT" "$one"
 run "$SBINJECT" call "$one" version

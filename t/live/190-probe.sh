@@ -43,7 +43,7 @@ done
 name=$(unique h)
 id=$(ctr_create "$ENGINE" busybox "$name")
 printf 'ID=evil\nPRETTY_NAME="\033]0;owned\007\033[2J"\n' >"$tmp/os-release"
-tar -C "$tmp" --transform 's,^,etc/,' --owner=0 --group=0 -cf "$tmp/etc.tar" os-release
+tar -b 1 -C "$tmp" --transform 's,^,etc/,' --owner=0 --group=0 -cf "$tmp/etc.tar" os-release
 api "$ENGINE" PUT "/containers/$id/archive?path=/" -T "$tmp/etc.tar" >/dev/null
 run "$SBINJECT" probe "$name"
 unlike 'escape sequences are not passed on' "$out" $'\033'
