@@ -74,7 +74,7 @@ fault() {
 }
 
 test_http_faults() {
-	fault 'refuse' 'no answer' '^(52|56) 000' via GET /_ping
+	fault 'refuse' 'no answer' '^(7|52|56) 000' via GET /_ping
 	fault 'drop@/_ping' 'no answer' '^(52|56) 000' via GET /_ping
 	fault 'empty@PUT /archive' 'no answer' '^(52|56) 000' put
 	fault 'cut:req-body@/archive:5000' 'connection ends' '^(52|55|56) ' put
