@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* wrap: malloc calloc realloc */
+/* wrap: malloc calloc realloc strdup */
 /*
  * Answers to inspect, in the shapes in which the engines give them, and in shapes that none should.
  * With every allocation failing in turn, this and the other pure halves give an error and no leak.
@@ -17,37 +17,16 @@
 #include "engine/client.h"
 #include "engine/tar.h"
 #include "payloads/receipt.h"
+#include "t/unit/fail_alloc.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 /* Allocations that still succeed. */
 static long left = LONG_MAX;
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
 static bool fails(void)
 {
 	return left-- <= 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-	return fails() ? NULL : __real_realloc(old, size);
 }
 
 /* ---- what the engines answer ---- */

@@ -29,6 +29,7 @@
 #include "payloads/sandbox-tools/methods.h"
 #include "payloads/sandbox-tools/server/server.h"
 #include "payloads/sandbox-tools/text_editor/history.h"
+#include "t/unit/fail_alloc.h"
 
 #define MANY 3000 /* no request needs so many allocations */
 
@@ -38,19 +39,11 @@ static long left = -1;	    /* allocations until one fails, when armed */
 static bool armed, lasting; /* lasting: all after it fail as well */
 static bool tripped;
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-char *__real_strdup(const char *text);
 char *__real_strndup(const char *text, size_t len);
 char *__real_realpath(const char *path, char *resolved);
 DIR *__real_opendir(const char *path);
 DIR *__real_fdopendir(int fd);
 json_t *__real_json_loadb(const char *text, size_t len, size_t flags, json_error_t *error);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t len);
 int __wrap_asprintf(char **ret, const char *format, ...);
 char *__wrap_realpath(const char *path, char *resolved);
@@ -68,26 +61,6 @@ static bool fails(void)
 	if (now)
 		errno = ENOMEM;
 	return now;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-	return fails() ? NULL : __real_realloc(old, size);
-}
-
-char *__wrap_strdup(const char *text)
-{
-	return fails() ? NULL : __real_strdup(text);
 }
 
 char *__wrap_strndup(const char *text, size_t len)
