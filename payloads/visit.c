@@ -252,9 +252,10 @@ static enum presence look_again(const struct plan *plan)
 static bool has_ended(const struct plan *plan)
 {
 	for (int i = 0; i < LOOKS; i++) {
+		if (i > 0)
+			sb_sleep_ms(LOOK_PAUSE_MS);
 		if (look_again(plan) != RUNS)
 			return true;
-		sb_sleep_ms(LOOK_PAUSE_MS);
 	}
 	return false;
 }
