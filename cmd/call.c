@@ -154,6 +154,8 @@ static enum sb_code call(const struct cmd_env *env, struct sb_err *err)
 		ret = plan_make(session.client, &opts, env->args[0], &plan, err);
 	if (ret == 0)
 		ret = exchange(&plan, &request, &reply, err);
+	if (ret < 0)
+		plan_explain(&plan, err);
 	sb_buf_release(&request.line);
 	if (ret < 0 || request.is_notification)
 		return err->code;

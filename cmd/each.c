@@ -51,7 +51,7 @@ static int run_one(const struct work *work, struct eng_client **client, const ch
 		return -1;
 	if (plan_make(*client, &opts, ref, &plan, err) < 0 ||
 		work->fn(work->env, &plan, ref, ret, err) < 0)
-		return -1;
+		return plan_explain(&plan, err);
 	return ret->json ? 0 : sb_err_nomem(err);
 }
 

@@ -121,7 +121,7 @@ static int pipe_through(const struct cmd_env *env, struct sb_err *err)
 	opts = cmd_plan_opts(env, &session);
 	if (plan_make(session.client, &opts, env->args[0], &plan, err) < 0 ||
 		deliver_open(&plan, "pipe", &relay.visit, err) < 0)
-		return -1;
+		return plan_explain(&plan, err);
 	/* --timeout is for opening; the channel lives as long as its two ends want. */
 	eng_begin_work(session.client, 0);
 	ret = relay_all(&relay, err);

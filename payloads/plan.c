@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "payloads/plan.h"
 
+#include "engine/clock.h"
 #include "engine/log.h"
 
 #include <stdio.h>
 #include <string.h>
+
+enum { LOOKS = 6, LOOK_PAUSE_MS = 50 }; /* whether the container still runs, after a failure */
 
 void plan_release(struct plan *plan)
 {
@@ -126,4 +129,53 @@ int plan_make(struct eng_client *client, const struct plan_opts *opts, const cha
 		opts->conf->file, ret->rule->line, ret->payload.name, ret->payload.sha256,
 		ret->as_user ? "the container's user" : "root", ret->home_path);
 	return 0;
+}
+
+/* ---- what has become of the container ---- */
+
+static bool ran(const struct plan *plan)
+{
+	return plan->container.id && !strcmp(plan->container.state, "running");
+}
+
+static const char *started_at(const struct eng_container *container)
+{
+	const char *text = sb_json_str(container->doc, "State.StartedAt");
+
+	return text ? text : "";
+}
+
+enum plan_presence plan_presence(const struct plan *plan)
+{
+	sb_auto(eng_container_release) struct eng_container now = ENG_CONTAINER_INIT;
+	struct sb_err err = SB_ERR_INIT;
+
+	if (eng_container_inspect(plan->client, plan->container.id, &now, &err) < 0)
+		return err.code == SB_NO_CONTAINER ? PLAN_GONE : PLAN_RUNS;
+	if (eng_container_need_running(&now, &err) < 0)
+		return strcmp(now.state, "removing") && strcmp(now.state, "dead") ? PLAN_STOPPED
+										  : PLAN_GONE;
+	return ran(plan) && strcmp(started_at(&now), started_at(&plan->container)) ? PLAN_RUNS_ANEW
+										   : PLAN_RUNS;
+}
+
+/* An engine learns of the death of a container's processes one by one. */
+bool plan_has_ended(const struct plan *plan)
+{
+	for (int i = 0; i < LOOKS; i++) {
+		if (i > 0)
+			sb_sleep_ms(LOOK_PAUSE_MS);
+		if (plan_presence(plan) != PLAN_RUNS)
+			return true;
+	}
+	return false;
+}
+
+int plan_explain(const struct plan *plan, struct sb_err *err)
+{
+	if (err->code == SB_FAILED && ran(plan) && plan_has_ended(plan)) {
+		err->code = SB_NO_CONTAINER;
+		sb_err_add(err, "; the container stopped meanwhile");
+	}
+	return -1;
 }

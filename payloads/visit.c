@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "payloads/visit.h"
 
-#include "engine/clock.h"
 #include "engine/log.h"
 #include "engine/tar.h"
 #include "engine/text.h"
@@ -14,9 +13,7 @@
 
 enum {
 	CLEANUP_TIMEOUT_MS = 20 * 1000, /* to undo what a failed visit placed */
-	LOOKS = 6,			/* whether the container still runs, after a failure */
-	LOOK_PAUSE_MS = 50,
-	SETTLE_MS = 5 * 1000, /* an interrupted program may take to finish inside */
+	SETTLE_MS = 5 * 1000,		/* an interrupted program may take to finish inside */
 };
 
 void visit_end(struct visit *visit)
@@ -234,32 +231,6 @@ static void first_words(struct visit *visit, const struct sb_buf *out, char *tex
 	sb_text_clean(text, size, line, strcspn(line, "\r\n"));
 }
 
-enum presence { RUNS, STOPPED, GONE };
-
-static enum presence look_again(const struct plan *plan)
-{
-	sb_auto(eng_container_release) struct eng_container now = ENG_CONTAINER_INIT;
-	struct sb_err err = SB_ERR_INIT;
-
-	if (eng_container_inspect(plan->client, plan->container.id, &now, &err) < 0)
-		return err.code == SB_NO_CONTAINER ? GONE : RUNS;
-	if (eng_container_need_running(&now, &err) == 0)
-		return RUNS;
-	return !strcmp(now.state, "removing") || !strcmp(now.state, "dead") ? GONE : STOPPED;
-}
-
-/* An engine learns of the death of a container's processes one by one. */
-static bool has_ended(const struct plan *plan)
-{
-	for (int i = 0; i < LOOKS; i++) {
-		if (i > 0)
-			sb_sleep_ms(LOOK_PAUSE_MS);
-		if (look_again(plan) != RUNS)
-			return true;
-	}
-	return false;
-}
-
 int visit_explain(struct visit *visit, const struct sb_buf *out, struct sb_err *err)
 {
 	const struct plan *plan = visit->plan;
@@ -272,7 +243,7 @@ int visit_explain(struct visit *visit, const struct sb_buf *out, struct sb_err *
 			return sb_err_set(err, exec_causes[i].code,
 				"cannot run the payload in the container: %s (%s: %s)",
 				exec_causes[i].cause, eng_client_kind_name(plan->client), text);
-	if (has_ended(plan))
+	if (plan_has_ended(plan))
 		return sb_err_set(err, SB_NO_CONTAINER,
 			"the container stopped before the payload's answer%s%s",
 			text[0] ? ": " : "", text);
@@ -445,7 +416,7 @@ static void undo(struct visit *failed, struct sb_err *why)
 	eng_begin_cleanup(failed->plan->client, CLEANUP_TIMEOUT_MS);
 	graft_end(sb_steal(failed->graft), true);
 	/* A container that has stopped keeps what it has: nothing can be deleted from outside. */
-	if (look_again(failed->plan) == STOPPED)
+	if (plan_presence(failed->plan) == PLAN_STOPPED)
 		sb_err_add(why,
 			"; '%s' is left in it until it runs and 'sbinject remove' deletes it",
 			failed->plan->home_path);
