@@ -334,8 +334,7 @@ json_t *visit_converse(struct visit *visit, json_t *question, struct sb_err *err
 static int put_cleaner(struct visit *cleaner, struct sb_err *err)
 {
 	const struct plan *plan = cleaner->plan;
-	const struct payload *other =
-		plan_is_foreign(plan) ? payload_by_arch(payload_own_arch()) : NULL;
+	const struct payload *other = plan_is_foreign(plan) ? payload_own() : NULL;
 	const struct graft_program program = {other ? other->sha256 : plan->payload.sha256,
 		other ? other->data : plan->payload.data, other ? other->size : plan->payload.size};
 
