@@ -159,6 +159,8 @@ remove_containers() {
 	ids=$(timeout=10 api 'http://d/containers/json?all=1' 2>/dev/null |
 		jq -r '.[].Id' 2>/dev/null) || return 0
 	[ -n "$ids" ] || return 0
+	xargs -P 4 -I '{}' curl -s -m 10 -o /dev/null --unix-socket "$sock" \
+		-X POST 'http://d/containers/{}/kill?signal=KILL' <<<"$ids" || :
 	xargs -P 4 -I '{}' curl -s -m 30 -o /dev/null --unix-socket "$sock" \
 		-X DELETE 'http://d/containers/{}?force=1&v=1' <<<"$ids" || :
 }

@@ -69,7 +69,7 @@ amid() {
 }
 
 kill_it() { api "$ENGINE" POST "/containers/$id/kill?signal=KILL"; }
-remove_it() { ctr_rm "$ENGINE" "$id"; }
+remove_it() { ctr_delete "$ENGINE" "$id"; }
 stop_it() { api "$ENGINE" POST "/containers/$id/stop?t=0"; }
 restart_it() { api "$ENGINE" POST "/containers/$id/restart?t=0"; }
 pause_it() { ctr_pause "$ENGINE" "$id" && sleep 0.5 && ctr_unpause "$ENGINE" "$id"; }

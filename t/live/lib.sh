@@ -150,7 +150,12 @@ ctr_stop() { api "$1" POST "/containers/$2/stop?t=5" >/dev/null; }
 ctr_restart() { api "$1" POST "/containers/$2/restart?t=5" >/dev/null; }
 ctr_pause() { api "$1" POST "/containers/$2/pause" >/dev/null; }
 ctr_unpause() { api "$1" POST "/containers/$2/unpause" >/dev/null; }
-ctr_rm() { api "$1" DELETE "/containers/$2?force=1&v=1" >/dev/null; }
+ctr_delete() { api "$1" DELETE "/containers/$2?force=1&v=1" >/dev/null; }
+# ctr_rm: the same, where how it ends is no matter: Podman 5 gives every program ten seconds to end.
+ctr_rm() {
+	api "$1" POST "/containers/$2/kill?signal=KILL" >/dev/null 2>&1 || :
+	ctr_delete "$1" "$2"
+}
 ctr_inspect() { api "$1" GET "/containers/$2/json"; }
 
 # ctr_diff ENGINE ID: what changed in its file system, sorted "KIND PATH" lines
