@@ -95,17 +95,17 @@ static int await_end(struct visit *visit, struct sb_err *err)
 	return out.len || eng_exec_stderr(visit->exec)->len ? visit_explain(visit, &out, err) : 0;
 }
 
-/* The payload's `pipe` takes a request by line, so that its end needs no closing of a stream. */
-static int exchange(
-	struct plan *plan, const struct request *request, struct sb_buf *reply, struct sb_err *err)
+static int exchange(const struct cmd_env *env, const struct request *request, struct sb_buf *reply,
+	struct sb_err *err)
 {
-	sb_auto(visit_end) struct visit visit = VISIT_INIT;
+	sb_auto(cmd_channel_close) struct cmd_channel channel = CMD_CHANNEL_INIT;
+	struct visit *visit = &channel.visit;
 
-	if (deliver_open(plan, "pipe", &visit, err) < 0 ||
-		eng_exec_write(visit.exec, request->line.data, request->line.len, err) < 0 ||
-		eng_exec_write(visit.exec, "\n", 1, err) < 0)
+	if (cmd_channel_open(env, &channel, err) < 0 ||
+		eng_exec_write(visit->exec, request->line.data, request->line.len, err) < 0 ||
+		eng_exec_write(visit->exec, "\n", 1, err) < 0)
 		return -1;
-	return request->is_notification ? await_end(&visit, err) : take_reply(&visit, reply, err);
+	return request->is_notification ? await_end(visit, err) : take_reply(visit, reply, err);
 }
 
 /* The end of a JSON string that begins at `at` (its quote), or `end`. */
@@ -140,22 +140,12 @@ static bool is_error_reply(const struct sb_buf *reply)
 
 static enum sb_code call(const struct cmd_env *env, struct sb_err *err)
 {
-	sb_auto(cmd_session_release) struct cmd_session session = CMD_SESSION_INIT;
 	struct request request = {SB_BUF_INIT(SB_MAX_PAYLOAD), false};
 	sb_autobuf struct sb_buf reply = SB_BUF_INIT(SB_MAX_RPC);
-	sb_auto(plan_release) struct plan plan = PLAN_INIT;
-	struct plan_opts opts;
 	int ret = make_request(env, &request, err);
 
 	if (ret == 0)
-		ret = cmd_session_open(env, &session, err);
-	opts = cmd_plan_opts(env, &session);
-	if (ret == 0)
-		ret = plan_make(session.client, &opts, env->args[0], &plan, err);
-	if (ret == 0)
-		ret = exchange(&plan, &request, &reply, err);
-	if (ret < 0)
-		plan_explain(&plan, err);
+		ret = exchange(env, &request, &reply, err);
 	sb_buf_release(&request.line);
 	if (ret < 0 || request.is_notification)
 		return err->code;

@@ -92,4 +92,19 @@ int cmd_session_open(
 
 struct plan_opts cmd_plan_opts(const struct cmd_env *env, const struct cmd_session *session);
 
+/* The service of env->args[0], to speak with by lines through visit.exec. */
+struct cmd_channel {
+	struct cmd_session session;
+	struct plan plan;
+	struct visit visit;
+};
+
+#define CMD_CHANNEL_INIT                                                             \
+	{                                                                            \
+		.session = CMD_SESSION_INIT, .plan = PLAN_INIT, .visit = VISIT_INIT, \
+	}
+int cmd_channel_open(
+	const struct cmd_env *env, struct cmd_channel *ret, struct sb_err *err) sb_must_check;
+void cmd_channel_close(struct cmd_channel *channel);
+
 #endif

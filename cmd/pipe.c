@@ -12,7 +12,7 @@
 enum { CHUNK = 65536, PENDING_MAX = 1 << 20 };
 
 struct relay {
-	struct visit visit;
+	struct visit *visit;
 	struct sb_buf pending; /* from stdin, not yet taken by the engine */
 	struct sb_buf first;   /* what came before the first line end: maybe not our program */
 	bool input_ended, closed, answered;
@@ -39,14 +39,14 @@ static int pass_input(struct relay *relay, struct sb_err *err)
 
 	if (relay->pending.len)
 		ret = eng_exec_send(
-			relay->visit.exec, relay->pending.data, relay->pending.len, &sent, err);
+			relay->visit->exec, relay->pending.data, relay->pending.len, &sent, err);
 	if (ret < 0)
 		return -1;
 	sb_buf_consume(&relay->pending, ret ? relay->pending.len : sent);
 	if (!relay->input_ended || relay->pending.len || relay->closed)
 		return 0;
 	relay->closed = true;
-	return eng_exec_close_stdin(relay->visit.exec, err);
+	return eng_exec_close_stdin(relay->visit->exec, err);
 }
 
 /*
@@ -73,13 +73,13 @@ static int take_output(struct relay *relay, struct sb_err *err)
 
 	do {
 		sb_buf_reset(&out);
-		ret = eng_exec_read(relay->visit.exec, 0, &out, err);
+		ret = eng_exec_read(relay->visit->exec, 0, &out, err);
 		if (ret < 0 || pass_output(relay, &out, err) < 0)
 			return -1;
 	} while (ret == 0 && out.len);
 	if (ret == 1 && !relay->answered &&
-		(relay->first.len || eng_exec_stderr(relay->visit.exec)->len || !relay->closed))
-		return visit_explain(&relay->visit, &relay->first, err);
+		(relay->first.len || eng_exec_stderr(relay->visit->exec)->len || !relay->closed))
+		return visit_explain(relay->visit, &relay->first, err);
 	return ret;
 }
 
@@ -89,7 +89,7 @@ static int relay_all(struct relay *relay, struct sb_err *err)
 		bool full = relay->pending.len > PENDING_MAX || relay->input_ended;
 		struct pollfd slots[] = {
 			{.fd = full ? -1 : STDIN_FILENO, .events = POLLIN},
-			{.fd = eng_exec_fd(relay->visit.exec),
+			{.fd = eng_exec_fd(relay->visit->exec),
 				.events = (short)(POLLIN | (relay->pending.len ? POLLOUT : 0))},
 		};
 		int ret;
@@ -108,24 +108,17 @@ static int relay_all(struct relay *relay, struct sb_err *err)
 
 static int pipe_through(const struct cmd_env *env, struct sb_err *err)
 {
-	sb_auto(cmd_session_release) struct cmd_session session = CMD_SESSION_INIT;
-	sb_auto(plan_release) struct plan plan = PLAN_INIT;
-	struct relay relay = {.visit = VISIT_INIT,
+	sb_auto(cmd_channel_close) struct cmd_channel channel = CMD_CHANNEL_INIT;
+	struct relay relay = {.visit = &channel.visit,
 		.pending = SB_BUF_INIT(PENDING_MAX + 2 * CHUNK),
 		.first = SB_BUF_INIT(SB_MAX_JSON_REPLY)};
-	struct plan_opts opts;
 	int ret;
 
-	if (cmd_session_open(env, &session, err) < 0)
+	if (cmd_channel_open(env, &channel, err) < 0)
 		return -1;
-	opts = cmd_plan_opts(env, &session);
-	if (plan_make(session.client, &opts, env->args[0], &plan, err) < 0 ||
-		deliver_open(&plan, "pipe", &relay.visit, err) < 0)
-		return plan_explain(&plan, err);
 	/* --timeout is for opening; the channel lives as long as its two ends want. */
-	eng_begin_work(session.client, 0);
+	eng_begin_work(channel.session.client, 0);
 	ret = relay_all(&relay, err);
-	visit_end(&relay.visit);
 	sb_buf_release(&relay.pending);
 	sb_buf_release(&relay.first);
 	return ret;

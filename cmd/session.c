@@ -42,3 +42,24 @@ struct plan_opts cmd_plan_opts(const struct cmd_env *env, const struct cmd_sessi
 		.key = &session->key,
 	};
 }
+
+/* The payload's `pipe` takes a request by line, so that its end needs no closing of a stream. */
+int cmd_channel_open(const struct cmd_env *env, struct cmd_channel *ret, struct sb_err *err)
+{
+	struct plan_opts opts;
+
+	if (cmd_session_open(env, &ret->session, err) < 0)
+		return -1;
+	opts = cmd_plan_opts(env, &ret->session);
+	if (plan_make(ret->session.client, &opts, env->args[0], &ret->plan, err) < 0 ||
+		deliver_open(&ret->plan, "pipe", &ret->visit, err) < 0)
+		return plan_explain(&ret->plan, err);
+	return 0;
+}
+
+void cmd_channel_close(struct cmd_channel *channel)
+{
+	visit_end(&channel->visit);
+	plan_release(&channel->plan);
+	cmd_session_release(&channel->session);
+}
