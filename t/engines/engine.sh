@@ -160,7 +160,7 @@ remove_containers() {
 		jq -r '.[].Id' 2>/dev/null) || return 0
 	[ -n "$ids" ] || return 0
 	xargs -P 4 -I '{}' curl -s -m 10 -o /dev/null --unix-socket "$sock" \
-		-X POST 'http://d/containers/{}/kill?signal=KILL' <<<"$ids" || :
+		-X POST 'http://d/containers/{}/stop?t=0' <<<"$ids" || :
 	xargs -P 4 -I '{}' curl -s -m 30 -o /dev/null --unix-socket "$sock" \
 		-X DELETE 'http://d/containers/{}?force=1&v=1' <<<"$ids" || :
 }

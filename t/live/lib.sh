@@ -153,7 +153,7 @@ ctr_unpause() { api "$1" POST "/containers/$2/unpause" >/dev/null; }
 ctr_delete() { api "$1" DELETE "/containers/$2?force=1&v=1" >/dev/null; }
 # ctr_rm: the same, where how it ends is no matter: Podman 5 gives every program ten seconds to end.
 ctr_rm() {
-	api "$1" POST "/containers/$2/kill?signal=KILL" >/dev/null 2>&1 || :
+	[[ $1 != podman* ]] || api "$1" POST "/containers/$2/stop?t=0" >/dev/null 2>&1 || :
 	ctr_delete "$1" "$2"
 }
 ctr_inspect() { api "$1" GET "/containers/$2/json"; }
