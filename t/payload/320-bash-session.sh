@@ -106,10 +106,10 @@ say BashSession '(sleep 0.3; echo late)&\n' 0 >/dev/null; sleep 0.8
 t=$(now); like "$(say BashSession '' 9 0.2)" '*late*' 'output between calls is kept'; within $(($(now) - t)) 3000; ok $? '… and is no reason to wait'
 
 # ---- limits ----
-say BashSession 'seq 100000; sleep 0.1; echo END\n' 9 0.5 2048 >"$W/out"
+say BashSession 'echo HEAD; seq 100000; sleep 0.1; echo END\n' 9 0.5 2048 >"$W/out"
 [ "$(wc -c <"$W/out")" -le 2048 ]; ok $? 'output_limit_is_enforced: no more than the limit'
 like "$(cat "$W/out")" '*inspect_sandbox_tools: bash_session output exceeded 2 KiB; showing the tail; * bytes omitted]*' '… with a notice'
-grep -qx 1 "$W/out"; is $? 1 '… never the head'
+grep -qx HEAD "$W/out"; is $? 1 '… never the head'
 sleep 1; say BashSession '' 5 0.5 2048 >"$W/out"; is "$(tail -n1 "$W/out"):$(($(wc -c <"$W/out") <= 2048))" 'END:1' '… and the end comes last'
 is "$(say BashSession "printf '%%3000s\\\\n' x\n" 5 0.5 8000 | wc -c)" 3001 'a_line_below_the_limit_is_complete'
 say BashSession 'for i in $(seq 3000); do printf "€😀"; done; echo\n' 5 0.5 4096 >"$W/out"
