@@ -200,11 +200,16 @@ static const char *const state_advice[][2] = {
 	{"dead", "it has to be removed"},
 };
 
+bool eng_container_runs(const struct eng_container *container)
+{
+	return !strcmp(container->state, "running");
+}
+
 int eng_container_need_running(const struct eng_container *container, struct sb_err *err)
 {
 	const char *advice = "it has to run";
 
-	if (!strcmp(container->state, "running"))
+	if (eng_container_runs(container))
 		return 0;
 	for (size_t i = 0; i < SB_ARRAY_SIZE(state_advice); i++)
 		if (!strcmp(container->state, state_advice[i][0]))

@@ -97,7 +97,10 @@ void eng_container_release(struct eng_container *container);
 int eng_container_inspect(struct eng_client *client, const char *ref, struct eng_container *ret,
 	struct sb_err *err) sb_must_check;
 
-/* 0 when something can be executed in there now; else SB_NO_CONTAINER naming the state. */
+/* Whether something can be executed in there now. */
+bool eng_container_runs(const struct eng_container *container);
+
+/* 0 when it runs; else SB_NO_CONTAINER naming the state. */
 int eng_container_need_running(
 	const struct eng_container *container, struct sb_err *err) sb_must_check;
 

@@ -101,7 +101,7 @@ static int clear_name(const struct plan *plan, const char *name, int64_t since, 
 			"a container that is none of sbinject's has the name '%s' of a helper "
 			"container",
 			name);
-	if (strcmp(other.state, "running") != 0 && sb_now_ms() - since >= STALE_MS) {
+	if (!eng_container_runs(&other) && sb_now_ms() - since >= STALE_MS) {
 		sb_log(SB_NOTE, "deleting the helper container that another run left behind");
 		return eng_container_delete(plan->client, other.id, err);
 	}

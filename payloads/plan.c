@@ -135,7 +135,7 @@ int plan_make(struct eng_client *client, const struct plan_opts *opts, const cha
 
 static bool ran(const struct plan *plan)
 {
-	return plan->container.id && !strcmp(plan->container.state, "running");
+	return plan->container.id && eng_container_runs(&plan->container);
 }
 
 static const char *started_at(const struct eng_container *container)
@@ -152,7 +152,7 @@ enum plan_presence plan_presence(const struct plan *plan)
 
 	if (eng_container_inspect(plan->client, plan->container.id, &now, &err) < 0)
 		return err.code == SB_NO_CONTAINER ? PLAN_GONE : PLAN_RUNS;
-	if (eng_container_need_running(&now, &err) < 0)
+	if (!eng_container_runs(&now))
 		return strcmp(now.state, "removing") && strcmp(now.state, "dead") ? PLAN_STOPPED
 										  : PLAN_GONE;
 	return ran(plan) && strcmp(started_at(&now), started_at(&plan->container)) ? PLAN_RUNS_ANEW

@@ -61,16 +61,11 @@ static size_t covers(const char *top, const char *dir)
 	return len;
 }
 
-static bool is_running(const struct eng_container *container)
-{
-	return !strcmp(container->state, "running");
-}
-
 static const char *why_not_tmpfs(const struct eng_container *container, enum eng_kind engine)
 {
 	if (engine == ENG_DOCKER)
 		return "a tmpfs that docker does not reach";
-	if (!is_running(container))
+	if (!eng_container_runs(container))
 		return "a tmpfs that podman reaches only while the container runs";
 	return NULL;
 }
