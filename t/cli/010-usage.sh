@@ -124,7 +124,7 @@ is "without a command, nothing is done if the first is none" "$rc $(cut -d: -f2 
 sb $'a\033[2Jb\nc'
 exits "a name with control characters" 3
 one_line "a name with control characters stays one line" ""
-is "a name with control characters is escaped" "$(tr -d ' -~\n' <"$tmp/err" | wc -c)" 0
+is "a name with control characters is escaped" "$(tr -d ' -~\n' <"$tmp/run.err" | wc -c)" 0
 
 # ---- streams ----
 

@@ -8,7 +8,7 @@
 json() {
   local got
   got=$(jq -r '[.ok, .code, .exit, (.error | type)] | map(tostring) | join(" ")' \
-    "$tmp/out" 2>&1) || true
+    "$tmp/run.out" 2>&1) || true
   is "$1: one object on stdout" "$got" "false $2 $3 string"
 }
 
@@ -25,7 +25,7 @@ fails() {
   exits "$name, --json: exit $code" "$code"
   one_line "$name, --json: the same line" "$regex"
   json "$name, --json" "$word" "$code"
-  message=$(jq -r .error "$tmp/out" 2>/dev/null) || message=
+  message=$(jq -r .error "$tmp/run.out" 2>/dev/null) || message=
   is "$name, --json: the message is that of the line" "${message:-none}" \
     "${err#"${err%"$message"}"}"
 }
@@ -60,7 +60,7 @@ fails "a directory as rules file" 2 usage "'$tmp'" --config "$tmp" web
 
 sb inject --json -H "$tmp/none.sock" $'a\xffb' $'c\xc3\xa9'
 is "names are told as given, and escaped where no JSON can hold them" \
-  "$(jq -r .container "$tmp/out" | sort | xargs -d '\n')" 'a\xffb cé'
+  "$(jq -r .container "$tmp/run.out" | sort | xargs -d '\n')" 'a\xffb cé'
 
 # ---- 2: settings of the engine that mean nothing to us ----
 
@@ -184,7 +184,7 @@ if [ "${#nobody[@]}" -gt 0 ]; then
     "'unix://$tmp/shut.sock' \(from --host\): permission denied; use sudo"
   json "no permission" no-engine 3
 else
-  note "no setpriv: permissions are not tried"
+  skip "no permission" "no setpriv"
 fi
 
 # ---- 130: a signal ----
@@ -203,7 +203,7 @@ exits "several containers, one cause: exit 3" 3
 is "several containers: a line for each" "$(cut -d: -f2 <<<"$err" | sort | xargs)" "cache db web"
 sb inject --json --host "$none" web db cache
 is "several containers: an object for each" \
-  "$(jq -r '[.container, .exit] | join(" ")' "$tmp/out" | sort | xargs)" "cache 3 db 3 web 3"
+  "$(jq -r '[.container, .exit] | join(" ")' "$tmp/run.out" | sort | xargs)" "cache 3 db 3 web 3"
 sb --json --config "$tmp/none.yaml" web db
 exits "several containers, broken configuration: exit 2" 2
 json "several containers, broken configuration" usage 2

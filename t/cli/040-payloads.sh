@@ -8,7 +8,7 @@ max_amd64=300000
 
 sb payloads --json
 exits "payloads --json" 0
-cp "$tmp/out" "$tmp/list"
+cp "$tmp/run.out" "$tmp/list"
 is "every line is an object of six members" \
   "$(jq -c 'keys_unsorted' "$tmp/list" | sort -u)" \
   '["name","arch","release","wire","size","sha256"]'

@@ -28,7 +28,7 @@ sb rules
 exits "rules" 0
 is "rules: says where they come from" "${out%%$'\n'*}" \
   "# the rules in force: built-in (no rules file found)"
-is "rules: the built-in text follows" "$(sed 1d "$tmp/out" | sha256sum)" \
+is "rules: the built-in text follows" "$(sed 1d "$tmp/run.out" | sha256sum)" \
   "$(sha256sum <"$top/conf/builtin.yaml")"
 sb rules --check
 is "rules --check: the built-in rules are good" "$rc $out" "0 built-in: 6 rules, no error"

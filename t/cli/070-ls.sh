@@ -32,16 +32,16 @@ stop_engine() {
 trap 'stop_engine; rm -rf "$tmp"' EXIT
 export DOCKER_HOST=unix://$tmp/engine.sock
 
-services() { awk 'NR > 1 { print $2 ":" $5 }' "$tmp/out" | xargs; }
+services() { awk 'NR > 1 { print $2 ":" $5 }' "$tmp/run.out" | xargs; }
 
 engine 0 none 1 other 2 loop 4 hangup 1 last
 sb ls
 is "containers that cannot be looked into do not hide the others" "$rc $err$(services)" \
   "0 none:- other:abababababab loop:? hangup:? last:abababababab"
 sb ls --json
-is "--json says unknown of those" "$rc $(jq -c '[.name, .unknown, (.sha256 | type)]' "$tmp/out" |
+is "--json says unknown of those" "$rc $(jq -c '[.name, .unknown, (.sha256 | type)]' "$tmp/run.out" |
   xargs)" "0 [none,null,null] [other,null,string] [loop,true,null] [hangup,true,null] [last,null,string]"
-is "--json has no null" "$(grep -c null "$tmp/out")" 0
+is "--json has no null" "$(grep -c null "$tmp/run.out")" 0
 sb -v ls
 like "-v says why" "$err" "note: loop: docker refuses to look at a file"
 
@@ -69,7 +69,7 @@ sb ls --quiet
 is "--quiet prints the names" "$rc $out" $'0 web\ndb'
 is "--quiet looks into none" "$(grep -c archive "$tmp/requests")" 0
 sb ls -q --json
-is "--quiet --json prints objects, nothing looked up" "$(jq -c '[.name, .unknown]' "$tmp/out" | xargs)" \
+is "--quiet --json prints objects, nothing looked up" "$(jq -c '[.name, .unknown]' "$tmp/run.out" | xargs)" \
   "[web,true] [db,true]"
 engine
 sb ls -q
@@ -80,10 +80,10 @@ is "no container: the header" "$rc $out" "0 ID  NAME  IMAGE  STATE  SERVICE"
 long=$(printf '%0200d' 1)
 image=registry.example/$long@sha256:$(printf '%064d' 2) engine 0 "$long"
 sb ls
-is "long names and images are whole" "$(awk 'NR > 1 { print $2, $3 }' "$tmp/out")" \
+is "long names and images are whole" "$(awk 'NR > 1 { print $2, $3 }' "$tmp/run.out")" \
   "$long registry.example/$long@sha256:$(printf '%064d' 2)"
 sb ls --json
-is "long names are whole with --json" "$(jq -r .name "$tmp/out")" "$long"
+is "long names are whole with --json" "$(jq -r .name "$tmp/run.out")" "$long"
 engine 0 'other/alias", "/web", "/third/alias'
 sb ls -q
 is "of several names, its own" "$out" web

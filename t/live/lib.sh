@@ -1,10 +1,9 @@
 # shellcheck shell=bash disable=SC2034	# variables for the tests
 # SPDX-License-Identifier: MIT
-# lib.sh: what every live test (t/live/NNN-*.sh) sources: test points in TAP,
-# captured commands, and containers made over the engine's REST API by curl, so
-# that nothing depends on the program under test.  A test may say, in comments
-# at its top, "# engines: NAME...", "# also: NAME..." (besides those that run every
-# test), "# images: NAME..." and "# timeout: SECONDS".
+# lib.sh: what every live test (t/live/NNN-*.sh) sources: t/tap.sh, and containers made
+# over the engine's REST API by curl, so that nothing depends on the program under
+# test.  A test may say, in comments at its top, "# engines: NAME...", "# also: NAME..."
+# (besides those that run every test), "# images: NAME..." and "# timeout: SECONDS".
 #
 # Given by run.sh: ENGINE.  Given here: DOCKER_HOST, SBINJECT, tmp (a directory
 # removed at the end), top (the repository).
@@ -18,87 +17,14 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 DOCKER_HOST=unix://$(engine_socket "$ENGINE")
 export ENGINE DOCKER_HOST SBINJECT
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/sbt-XXXXXX")
-out='' err='' rc=0
 # The key that lets sbinject reuse what it has placed; not the user's own.
 export XDG_STATE_HOME=$tmp/state
-points=0 failures=0
-
-# --- test points ------------------------------------------------------------
-
-diag() {
-	local line
-	while IFS= read -r line; do printf '#   %s\n' "$line"; done <<<"$*"
-}
-
-point() {	# point ok|not-ok NAME [DIRECTIVE]
-	points=$((points + 1))
-	[ "$1" = ok ] || failures=$((failures + 1))
-	printf '%s %d - %s%s\n' "${1/-/ }" "$points" "$2" "${3:+ # $3}"
-}
-
-pass() { point ok "$1"; }
-fail() { point not-ok "$1"; shift; [ $# -eq 0 ] || diag "$@"; }
-skip() { point ok "$1" "SKIP $2"; }
-
-# skip_all WHY: the whole file does not apply here.
-skip_all() {
-	printf '1..0 # SKIP %s\n' "$1"
-	exit 0
-}
-
-# ok NAME COMMAND...: passes when the command succeeds.
-ok() {
-	local name=$1
-	shift
-	run "$@"
-	if [ "$rc" -eq 0 ]; then
-		pass "$name"
-	else
-		fail "$name" "exit $rc: $*"$'\n'"$out"$'\n'"$err"
-	fi
-}
-
-is() {	# is NAME GOT EXPECTED
-	if [ "$2" = "$3" ]; then
-		pass "$1"
-	else
-		fail "$1" "got:      $2"$'\n'"expected: $3"
-	fi
-}
-
-like() {	# like NAME GOT EXTENDED-REGEX
-	if [[ $2 =~ $3 ]]; then
-		pass "$1"
-	else
-		fail "$1" "got:        $2"$'\n'"should fit: $3"
-	fi
-}
-
-unlike() {	# unlike NAME GOT EXTENDED-REGEX
-	if [[ $2 =~ $3 ]]; then
-		fail "$1" "got:            $2"$'\n'"should not fit: $3"
-	else
-		pass "$1"
-	fi
-}
-
-done_testing() {
-	printf '1..%d\n' "$points"
-	[ "$failures" -eq 0 ] || exit 1
-	exit 0
-}
+# shellcheck source=t/tap.sh
+. "$top/t/tap.sh"
 
 # need_sbinject: for every test of the program itself.
 need_sbinject() {
 	[ -x "$SBINJECT" ] || { fail "the program is built" "$SBINJECT"; done_testing; }
-}
-
-# run COMMAND...: never fails; sets $out, $err (without trailing newlines), $rc.
-run() {
-	rc=0
-	"$@" >"$tmp/run.out" 2>"$tmp/run.err" || rc=$?
-	out=$(tr -d '\0' <"$tmp/run.out")
-	err=$(tr -d '\0' <"$tmp/run.err")
 }
 
 # --- engine and containers --------------------------------------------------
