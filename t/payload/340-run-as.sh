@@ -7,9 +7,9 @@ printf 'root:x:0:0::/root:/bin/sh\nagent:x:1000:1000::/home/agent:/bin/sh\nnobod
 printf 'root:x:0:\nagent:x:1000:\nteam:x:2000:agent\n' >"$W/group"
 mount --bind "$W/passwd" /etc/passwd
 mount --bind "$W/group" /etc/group
-mkdir -m 1777 "$W/docs"
-T=$PROGRAM AS='' HOME=/root
-export HOME
+mkdir -m 1777 "$W/docs" "$W/tmp"
+T=$PROGRAM AS='' HOME=/root TMPDIR=$W/tmp
+export HOME TMPDIR
 # serve UID: with a directory of its own
 serve() {
 	mkdir -m 700 "$W/d$1"
