@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Goal: whatever becomes of a container while sbinject works on it, the exit code says so, in time;
 # and one that runs again is injected again. KILLS=N: how often one is killed, removed, stopped
-# and restarted in the middle. ACTIONS="pause_it": a pause, too; but Docker 20 keeps a container locked while
-# an exec starts in it, and cannot wake up one that was frozen at that moment.
+# and restarted in the middle. ACTIONS="pause_it": a pause, too; but Docker 20 keeps a container
+# locked while an exec starts in it, and cannot wake up one that was frozen at that moment.
 # images: busybox bookworm
 # timeout: 1200
 # shellcheck source=t/live/lib.sh
@@ -11,7 +11,7 @@
 need_sbinject
 : "${KILLS:=2}" "${ACTIONS:=kill_it stop_it restart_it remove_it}"
 
-# A container's program that ends with the file /end, and reaps nothing.
+# A container's program that reaps nothing.
 lazy='{"Entrypoint":[],"Cmd":["/bin/sleep","3600"]}'
 result() { jq -r .result <<<"$out" 2>/dev/null || :; }
 one_line() { [ "$(wc -l <<<"$err")" -eq 1 ] || fail "$1: one line" "$err"; }
