@@ -230,7 +230,8 @@ is "$(fds)" "$f" '… leave no descriptor'
 [ $(($(rss) - b)) -lt 500 ]; costs $? "… and no memory ($a, $b → $(rss) KB)"
 if shipped; then
 	seq 3000 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_start","params":{"command":"true"}}/' | "$T" pipe | jq .result.pid >"$W/pids"
-	sleep 1; n=$(sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_close_stdin","params":{"pid":&,"ack_seq":0}}/' "$W/pids" | "$T" pipe | grep -c 'stdin is not')
+	wait_for eval '! pgrep -P "$(server)" -f "sh -c true" >/dev/null'
+	n=$(sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_close_stdin","params":{"pid":&,"ack_seq":0}}/' "$W/pids" | "$T" pipe | grep -c 'stdin is not')
 	[ "$n" -le 1200 ] && [ "$n" -ge 1000 ]; ok $? "of jobs nobody asks for the last thousand are kept ($n)"
 fi
 "$T" stop-server; ok $? 'stop'
