@@ -245,6 +245,12 @@ static void test_message_add_reply__passes_through(void **state)
 		{HEAD "\"id\":2,\"error\":{\"code\":-5,\"message\":\"bad\",\"data\":[1]},\"result\":null}",
 			HEAD "\"id\":2,\"error\":{\"code\":-5,\"message\":\"bad\",\"data\":[1]}}"},
 		{HEAD "\"error\":null,\"id\":2,\"result\":{}}", HEAD "\"id\":2,\"result\":{}}"},
+		/* the last of equal names counts, whatever the host makes of them */
+		{HEAD "\"id\":2,\"result\":{},\"error\":{\"code\":-5,\"message\":\"bad\",\"data\":0},"
+		      "\"result\":null}",
+			HEAD "\"id\":2,\"error\":{\"code\":-5,\"message\":\"bad\",\"data\":0}}"},
+		{HEAD "\"id\":2,\"error\":{\"code\":-5,\"message\":\"bad\",\"data\":0},\"result\":NaN}",
+			HEAD "\"id\":2,\"error\":{\"code\":-5,\"message\":\"bad\",\"data\":0}}"},
 	};
 
 	(void)state;

@@ -98,7 +98,7 @@ static bool check_number(struct scan *s, enum jsontext_kind *kind)
 	if (*s->p == '-')
 		s->p++;
 	if (s->p < s->end && *s->p == 'I') {
-		*kind = JSONTEXT_REAL;
+		*kind = JSONTEXT_NULL;
 		return check_word(s, "Infinity");
 	}
 	start = s->p;
@@ -137,7 +137,7 @@ static bool check_scalar(struct scan *s, enum jsontext_kind *kind)
 		*kind = JSONTEXT_NULL;
 		return check_word(s, "null");
 	case 'N':
-		*kind = JSONTEXT_REAL;
+		*kind = JSONTEXT_NULL;
 		return check_word(s, "NaN");
 	default:
 		return check_number(s, kind);
@@ -251,12 +251,12 @@ static void skip_string(struct scan *s)
 
 static enum jsontext_kind scalar_kind(const char *p, size_t len)
 {
-	if (*p == 'n')
+	if (*p == 'n' || memchr(p, 'N', len) || memchr(p, 'I', len))
 		return JSONTEXT_NULL;
 	if (*p == 't' || *p == 'f')
 		return JSONTEXT_BOOLEAN;
 	for (size_t i = 0; i < len; i++)
-		if (memchr(".eENI", p[i], 5))
+		if (memchr(".eE", p[i], 3))
 			return JSONTEXT_REAL;
 	return JSONTEXT_INTEGER;
 }

@@ -24,9 +24,9 @@ enum jsontext_kind {
 	JSONTEXT_ARRAY,
 	JSONTEXT_STRING,
 	JSONTEXT_INTEGER,
-	JSONTEXT_REAL, /* also NaN and the infinities */
+	JSONTEXT_REAL,
 	JSONTEXT_BOOLEAN,
-	JSONTEXT_NULL,
+	JSONTEXT_NULL, /* also NaN and the infinities */
 };
 
 /* A value inside a checked text, from its first to its last character; borrows. */

@@ -26,8 +26,8 @@ static bool is_request(const struct jsontext *method, const struct jsontext *par
 
 void message_read(const char *line, size_t len, struct message *ret)
 {
-	struct jsontext key, value, version = {.kind = JSONTEXT_ABSENT}, result = version,
-				    method = version, params = version;
+	struct jsontext key, value, version = {.kind = JSONTEXT_ABSENT}, method = version,
+				    params = version;
 	const char *cursor = NULL;
 
 	*ret = (struct message){.kind = MESSAGE_OTHER};
@@ -40,7 +40,7 @@ void message_read(const char *line, size_t len, struct message *ret)
 		else if (jsontext_is(&key, "id"))
 			ret->id = value;
 		else if (jsontext_is(&key, "result"))
-			result = value;
+			ret->result = value;
 		else if (jsontext_is(&key, "error"))
 			ret->error = value;
 		else if (jsontext_is(&key, "method"))
@@ -50,7 +50,7 @@ void message_read(const char *line, size_t len, struct message *ret)
 	}
 	if (!jsontext_is(&version, "2.0") || !is_id(&ret->id) || is_request(&method, &params))
 		return;
-	if (result.kind == JSONTEXT_OBJECT)
+	if (ret->result.kind == JSONTEXT_OBJECT)
 		ret->kind = MESSAGE_RESPONSE;
 	else if (is_error(&ret->error))
 		ret->kind = MESSAGE_ERROR;
@@ -96,16 +96,17 @@ static int add_member(const struct jsontext *key, const struct jsontext *value,
 
 int message_add_reply(const struct message *reply, struct buf *out)
 {
-	const char *other = reply->kind == MESSAGE_ERROR ? "result" : "error";
+	bool is_failure = reply->kind == MESSAGE_ERROR;
+	const char *other = is_failure ? "result" : "error";
+	bool empty = (is_failure ? &reply->result : &reply->error)->kind == JSONTEXT_NULL;
 	struct jsontext key, value;
 	const char *cursor = NULL;
 	int r = buf_add_str(out, "{");
 
 	while (r == 0 && jsontext_next(&reply->whole, &cursor, &key, &value)) {
-		if (value.kind == JSONTEXT_NULL && jsontext_is(&key, other))
+		if (empty && jsontext_is(&key, other))
 			continue;
-		r = add_member(&key, &value,
-			reply->kind == MESSAGE_ERROR && value.at == reply->error.at, out);
+		r = add_member(&key, &value, is_failure && value.at == reply->error.at, out);
 	}
 	return r < 0 ? r : buf_add_str(out, "}");
 }

@@ -19,7 +19,7 @@ enum message_kind {
 
 struct message {
 	enum message_kind kind;
-	struct jsontext whole, id, error; /* borrow from the line */
+	struct jsontext whole, id, result, error; /* borrow from the line; the last of each */
 };
 
 /* Reads a line (without its newline) of an MCP server. */
@@ -29,8 +29,8 @@ void message_read(const char *line, size_t len, struct message *ret);
    0, -ENOMEM, -EMSGSIZE. */
 int message_add_key(const struct jsontext *id, struct buf *key);
 
-/* Appends the reply as the host gets it: as received, but an error always has data, and the empty
-   other half of a reply (`"error": null`) goes. 0, -ENOMEM, -EMSGSIZE. */
+/* Appends the reply as the host gets it: as received, but an error always has data, and the other
+   half of a reply goes when it is empty (`"error": null`). 0, -ENOMEM, -EMSGSIZE. */
 int message_add_reply(const struct message *reply, struct buf *out);
 /* Appends an error reply of our own. 'id' is JSON text. */
 int message_add_failure(const char *id, const char *text, struct buf *out);
