@@ -130,6 +130,13 @@ is "$(cat "$W/out")" "$(failure 'MCP server session terminated with requests pen
 wait_for gone $(cat "$W/pids"); ok $? 'kill_ends_the_group_and_all_descendants'
 within $(($(now) - t)) 3000; ok $? '… soon'
 is "$(ask "$s" echo)" "{\"code\":-32098,\"message\":\"KeyError($s)\"}" 'the session is gone'
+bad=
+for n in $(seq 20); do
+	s=$(rpc mcp_launch_server '{"server_params":{"command":"sh","args":["-c","setsid sleep 1002 & read line"]}}' | jq .result)
+	wait_for pgrep -f '^sleep 1002' >/dev/null; end "$s" >/dev/null
+	wait_for eval '! pgrep -f "^sleep 1002" >/dev/null' || { bad="$bad $n"; pkill -f '^sleep 1002'; }
+done
+is "$bad" '' 'kill_knows_the_descendants_of_a_server_that_ends_with_its_input'
 
 # ---- logs ----
 s=$(launch); is "$(ask "$s" complain '{"size":300000}' | jq .id)" 1 'a server that complains'

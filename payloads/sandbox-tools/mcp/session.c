@@ -410,9 +410,10 @@ void mcp_session_kill(
 	fail_pending(session, TERMINATED);
 	buf_release(&session->line);
 	buf_release(&session->unsent);
-	/* stdout stays open, so that whatever it still says does not kill it before its time */
-	close_watch(session, &session->to);
+	/* before its input ends: what it has started is known by it only as long as it lives;
+	   stdout stays open, so that whatever it still says does not kill it before its time */
 	child_end(&session->child, MCP_GRACE_MS, ended, session);
+	close_watch(session, &session->to);
 }
 
 void mcp_session_stop(struct mcp_session *session)
