@@ -166,11 +166,11 @@ follow() {
 	jq -j '.result.stderr // empty' "$W/replies" >"$W/err"
 }
 
-wait_for() { # wait_for COMMAND…: up to 10 s
-	i=0
+wait_for() { # wait_for COMMAND…: half a minute, because what comes late on a busy machine is no failure
+	tries=0
 	until "$@"; do
-		i=$((i + 1))
-		[ $i -lt 500 ] || return 1
+		tries=$((tries + 1))
+		[ $tries -lt 1500 ] || return 1
 		sleep 0.02
 	done
 }
