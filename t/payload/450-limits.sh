@@ -14,7 +14,6 @@ start() { rpc exec_remote_start "$(jq -nc --arg c "$1" '{command:$c}')"; }
 run() { rpc exec_remote_poll "{\"pid\":$(start "$1" | jq .result.pid),\"ack_seq\":0}" | jq -r .result.stdout; }
 server() { jq .pid "$D/server.pid"; }
 rss() { awk '/VmRSS/ {print $2}' "/proc/$(server)/status"; }
-fds() { ls "/proc/$(server)/fd" | wc -l; }
 place() { # place NAME [MODE]: a new server directory
 	D=$W/$1 S=$W/$1/sandbox-tools.sock
 	mkdir -m "${2:-755}" "$D"
@@ -31,7 +30,7 @@ begin() { # begin WHAT…: a client that holds on until finish; what it has to s
 finish() { exec 7>&-; wait $j; rm "$W/hold"; }
 
 # ---- what comes over the socket ----
-place a; "$T" start-server >/dev/null; first=$(server); base=$(fds)
+place a; "$T" start-server >/dev/null; first=$(server); base=$(fds "$first")
 is "$(client bad)" 'length:closed, just over:closed, empty:-32700, http:closed, no json:-32700, zeros:-32700, deep:-32700, cut:closed' 'what is no request: an error, or the end of the connection'
 same '… and of nothing else'
 is "$(client slow)" answered 'a request byte by byte, and others meanwhile'
@@ -42,12 +41,12 @@ begin half 20 2000000
 is "$(cat "$W/o")" '20 begun 0 refused' '20 requests of which half arrives'
 [ "$(rss)" -lt 90000 ]; costs $? "… take no more memory than has come ($(rss) kB)"
 same '… and hold nobody up'; finish
-wait_for eval '[ "$(fds)" = "$base" ]'; is "$(fds)" "$base" '… and are forgotten'
+same_fds "$first" "$base" '… and are forgotten'
 [ "$(rss)" -lt 3000 ]; costs $? "… with their memory ($(rss) kB)"
 is "$(client many 1000)" '1000 answered' '1000 connections at once'
 is "$(client calls 30000 1000)" '30000 answered' '30000 calls, 1000 at once'
 [ "$(rss)" -lt 3000 ]; costs $? "… leave no memory behind ($(rss) kB)"
-is "$(fds)" "$base" '… and no descriptor'
+same_fds "$first" "$base" '… and no descriptor'
 begin half 11 50000000
 is "$(awk '{print $1, ($4 > 0)}' "$W/o")" '11 1' '550 MB of half requests: who is silent for longest is sent away'
 [ "$(rss)" -lt 600000 ]; costs $? "… memory is bounded ($(rss) kB)"
@@ -99,6 +98,7 @@ shipped || done_testing # sanitizers need more room than this to begin with
 place e; prlimit --as=60000000 "$T" start-server >/dev/null; first=$(server)
 pids=$(client flood 'yes | head -c 30000000' 4)
 sleep 1.5; same 'more output than memory: it lives'
+is "$(client drain 'seq 300000' | awk '{print $1, $5}')" "1988895 $(seq 300000 | md5sum | cut -d' ' -f1)" 'those_that_have_taken_all_memory_starve_nobody'
 bad=0; for pid in $pids; do
 	ack=0 size=0 state=running
 	while [ "$state" = running ]; do

@@ -91,6 +91,12 @@ static bool has_memory(const struct stream *stream)
 	return has;
 }
 
+/* A little each, even when the others have taken all there is: who is asked can always tell. */
+static bool may_read(const struct stream *stream)
+{
+	return stream->queue.len < STREAM_LEAST || has_memory(stream);
+}
+
 /* ---- streams ---- */
 
 static void pause_reading(struct stream *stream)
@@ -125,7 +131,7 @@ static void resume_reading(struct stream *stream)
 static ssize_t read_some(struct stream *stream)
 {
 	size_t room;
-	char *data = has_memory(stream) ? queue_room(&stream->queue, &room) : NULL;
+	char *data = may_read(stream) ? queue_room(&stream->queue, &room) : NULL;
 	ssize_t n;
 
 	stream->starved = !data;
@@ -180,12 +186,13 @@ int stream_open(struct stream *stream, struct loop *loop, size_t *all, int fd)
 
 bool stream_starves(struct stream *stream)
 {
-	if (stream->ended || !stream->starved)
+	if (stream->ended)
 		return false;
 	if (!has_memory(stream))
-		return true;
+		return stream->starved || stream->queue.len >= STREAM_LEAST;
+	if (stream->starved)
+		resume_reading(stream);
 	stream->starved = false;
-	resume_reading(stream);
 	return false;
 }
 
