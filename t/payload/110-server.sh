@@ -11,7 +11,7 @@ is "$(mode "$D"):$(mode "$D/sandbox-tools.sock")" '700:666' 'directory 0700 and 
 pid=$(server_pid)
 is "$(jq .pid "$D/server.pid")" "$pid" 'the pid file names the server'
 is "$(awk '{print $5 == $1, $6 == $1, $4}' "/proc/$pid/stat")" '0 0 1' 'the server is no leader, and an orphan'
-is "$(ls "/proc/$pid/fd" | wc -l)" "$(ls -l "/proc/$pid/fd" | grep -cE 'null|pipe:|server-std|socket:|anon_inode|server.lock|/sandbox-tools$|/t$')" 'it holds no descriptor but its own'
+is "$(fds "$pid")" "$(ls -l "/proc/$pid/fd" | grep -cE 'null|pipe:|server-std|socket:|anon_inode|server.lock|/sandbox-tools$|/t$')" 'it holds no descriptor but its own'
 is "$(tr '\0' '\n' <"/proc/$pid/environ" | grep -c .)" 2 'its first environment is the caller'"'"'s and ours'
 is "$(umask 022; stat -c %a "$D/server.pid")" 600 'its files are private'
 exec 9<"$D/server.pid"; in_world start-server >/dev/null; exec 9<&-

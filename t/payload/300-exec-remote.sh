@@ -21,7 +21,6 @@ message() { jq -r '"\(.error.code) \(.error.message)"'; }
 gone() { ! kill -0 "$1" 2>/dev/null; }
 ms() { echo $(($(date +%s%N) / 1000000)); }
 server() { jq .pid "$W/d/server.pid"; }
-fds() { ls "/proc/$(server)/fd" | wc -l; }
 rss() { awk '/VmRSS/ {print $2}' "/proc/$(server)/status"; }
 
 # ---- one command, one reply ----
@@ -217,7 +216,7 @@ n=$(reads); for i in $(seq 20); do poll "$(start true)" >/dev/null; done; n=$(((
 # shellcheck disable=SC2086
 kill $others
 many=1000; shipped || many=100 # a process under sanitizers is slow to fork
-for i in $(seq 50); do start true; done >/dev/null; sleep 0.3; a=$(rss) f=$(fds)
+for i in $(seq 50); do start true; done >/dev/null; sleep 0.3; a=$(rss) f=$(fds "$(server)")
 seq $many | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_start","params":{"command":"echo &"}}/' | "$T" pipe | jq .result.pid >"$W/pids"
 sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_poll","params":{"pid":&,"ack_seq":0}}/' "$W/pids" | "$T" pipe >"$W/r"
 is "$(jq -r 'select(.result.state=="completed").result.stdout' "$W/r" | sort -n | grep . | tr '\n' ' ' | md5sum)" "$(seq $many | tr '\n' ' ' | md5sum)" "$many jobs, each with its output and end"
@@ -226,7 +225,7 @@ for n in 1 2 3; do
 	sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_poll","params":{"pid":&,"ack_seq":0}}/' "$W/pids" | "$T" pipe >"$W/r"
 	[ $n = 1 ] && b=$(rss)
 done
-is "$(fds)" "$f" '… leave no descriptor'
+same_fds "$(server)" "$f" '… leave no descriptor'
 [ $(($(rss) - b)) -lt 500 ]; costs $? "… and no memory ($a, $b → $(rss) KB)"
 if shipped; then
 	seq 3000 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_start","params":{"command":"true"}}/' | "$T" pipe | jq .result.pid >"$W/pids"

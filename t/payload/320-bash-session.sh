@@ -227,5 +227,6 @@ world empty tmp proc dev/pts; TOOL_ENV=
 mount -t devpts -o newinstance,ptmxmode=0666 devpts "$R/dev/pts"
 is "$(rpc bash_session_new_session | jq -c '[.error.code,.error.message]')" '[-32098,"FileNotFoundError(2, '"'No such file or directory'"')"]' 'no shell at all'
 like "$(call remote_version)" '*Server*' '… and goes on'
-is "$(ls "/proc/$(server_pid)/fd" | wc -l)" "$(rpc bash_session_new_session >/dev/null; ls "/proc/$(server_pid)/fd" | wc -l)" '… without losing descriptors'
+server=$(server_pid); f=$(fds "$server"); rpc bash_session_new_session >/dev/null
+same_fds "$server" "$f" '… without losing descriptors'
 done_testing

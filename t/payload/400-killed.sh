@@ -27,7 +27,7 @@ LOST='error: the server closed the connection without a reply'
 # caught NAME METHOD PARAMS: kills the server while this call waits
 caught() {
 	server=$(server)
-	fds=$(ls "/proc/$server/fd" | wc -l)
+	fds=$(fds "$server")
 	(rpc "$2" "$3" >"$W/out" 2>"$W/err"; echo $? >"$W/rc") & j=$!
 	wait_for waits "$server" $((fds + 1))
 	sleep 0.1

@@ -13,7 +13,6 @@ client() { timeout 300 python3 "$CLIENT" "$S" "$@"; }
 rpc() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "${2:-"{}"}" | "$T" exec; }
 server() { jq .pid "$W/d/server.pid"; }
 rss() { awk '/VmRSS/ {print $2}' "/proc/$(server)/status"; }
-fds() { ls "/proc/$(server)/fd" | wc -l; }
 zombies() { ps -o stat= --ppid "$(server)" | grep -c Z; }
 below() { # below KB WHAT: is that the server's memory?
 	r=$(rss); [ "$r" -lt "$1" ]; costs $? "$2 ($r kB)"
@@ -27,11 +26,12 @@ quiet() { # until the server has used no time for a while
 
 # ---- many jobs ----
 client jobs 1200 300 >/dev/null
-sleep 0.2; before=$(rss) f=$(fds)
+f=$(fds "$(server)") before=$(rss)
 is "$(client jobs 600 1)" '600 jobs 1 at once 0 wrong' '600 jobs one after the other: each its output and code'
 is "$(client jobs 900 300)" '900 jobs 300 at once 0 wrong' '900 jobs, 300 at once'
 [ $(($(rss) - before)) -lt 300 ]; costs $? "… cost no memory ($before → $(rss) kB)"
-wait_for eval '[ "$(fds)" = "$f" ]'; is "$(fds):$(zombies)" "$f:0" '… no descriptor and no zombie'
+same_fds "$(server)" "$f" '… no descriptor'
+is "$(zombies)" 0 '… and no zombie'
 
 # ---- much output ----
 sum() { md5sum | cut -d' ' -f1; }
@@ -53,7 +53,7 @@ is "$(client drain 'seq 300000' | awk '{print $1, $5}')" "1988895 $(seq 300000 |
 for pid; do rpc exec_remote_kill "{\"pid\":$pid}" | jq -e .result >/dev/null || echo "# $pid"; done
 is "$(pgrep -fc '^yes')" 0 '… all can be killed'
 below 20000 '… and the memory is free'
-is "$(fds)" "$f" '… and their descriptors'
+same_fds "$(server)" "$f" '… and their descriptors'
 
 # ---- shells ----
 seq 30 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"bash_session_new_session"}/' | "$T" pipe | jq -r .result.session_name | sort -u >"$W/names"

@@ -175,6 +175,22 @@ wait_for() { # wait_for COMMAND…: half a minute, because what comes late on a 
 	done
 }
 
+# fds PID: how many descriptors it holds, once it closes no more of them: the end of a call is not
+# yet the end of its connection
+fds() {
+	n=-1 m=$(ls "/proc/$1/fd" | wc -l)
+	until [ "$n" = "$m" ]; do
+		sleep 0.1
+		n=$m m=$(ls "/proc/$1/fd" | wc -l)
+	done
+	echo "$m"
+}
+has_fds() { [ "$(ls "/proc/$1/fd" | wc -l)" = "$2" ]; }
+same_fds() { # same_fds PID N NAME: does it come back to that many?
+	wait_for has_fds "$1" "$2"
+	is "$(ls "/proc/$1/fd" | wc -l)" "$2" "$3"
+}
+
 # ---- installing, as sbinject does it ----
 
 HEX=$(sha256sum "$PROGRAM" | cut -d' ' -f1)
