@@ -125,11 +125,12 @@ FUZZ_SECONDS ?= 60
 fuzz: $(FUZZERS:%=$(B)/fuzz/%) payload-fuzz
 	@for f in $(FUZZERS); do echo "fuzzing $$f for $(FUZZ_SECONDS) s"; mkdir -p $(B)/fuzz/corpus/$$f; \
 		$(B)/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -timeout=10 -rss_limit_mb=2048 \
-		$(B)/fuzz/corpus/$$f t/fuzz/corpus/$$f || exit 1; done
+			-artifact_prefix=$(B)/fuzz/ $(B)/fuzz/corpus/$$f t/fuzz/corpus/$$f || exit 1; done
 
 # Every input that was ever worth keeping, once: no fuzzing engine needed.
 fuzz-replay: $(FUZZERS:%=$(B)/fuzz/%) payload-fuzz-replay
-	@for f in $(FUZZERS); do $(B)/fuzz/$$f -runs=0 -verbosity=0 t/fuzz/corpus/$$f || exit 1; \
+	@for f in $(FUZZERS); do \
+		$(B)/fuzz/$$f -runs=0 -verbosity=0 -artifact_prefix=$(B)/fuzz/ t/fuzz/corpus/$$f || exit 1; \
 		echo "ok - fuzz corpus $$f ($$(ls t/fuzz/corpus/$$f | wc -l) inputs)"; done
 
 FUZZFLAGS := -std=gnu11 -g -O1 -pthread -fsanitize=address,undefined -fno-sanitize-recover=all

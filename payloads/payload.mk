@@ -130,9 +130,11 @@ payload-fuzz: $(PAYLOAD_FUZZERS:%=$(PAYLOAD_FUZZ_DIR)/fuzz_%)
 	@for f in $(PAYLOAD_FUZZERS); do echo "fuzzing $$f for $(FUZZ_SECONDS) s"; \
 		mkdir -p $(PAYLOAD_FUZZ_DIR)/corpus/$$f; d=t/fuzz/$$f.dict; [ ! -f $$d ] || d="-dict=$$d"; \
 		$(PAYLOAD_FUZZ_DIR)/fuzz_$$f -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -timeout=10 \
-		-rss_limit_mb=2048 $${d##t/*} $(PAYLOAD_FUZZ_DIR)/corpus/$$f t/fuzz/corpus/$$f || exit 1; done
+		-rss_limit_mb=2048 -artifact_prefix=$(PAYLOAD_FUZZ_DIR)/ $${d##t/*} \
+		$(PAYLOAD_FUZZ_DIR)/corpus/$$f t/fuzz/corpus/$$f || exit 1; done
 
 payload-fuzz-replay: $(PAYLOAD_FUZZERS:%=$(PAYLOAD_FUZZ_DIR)/fuzz_%)
 	@for f in $(PAYLOAD_FUZZERS); do \
-		$(PAYLOAD_FUZZ_DIR)/fuzz_$$f -runs=0 -verbosity=0 -timeout=10 t/fuzz/corpus/$$f || exit 1; \
+		$(PAYLOAD_FUZZ_DIR)/fuzz_$$f -runs=0 -verbosity=0 -timeout=10 \
+			-artifact_prefix=$(PAYLOAD_FUZZ_DIR)/ t/fuzz/corpus/$$f || exit 1; \
 		echo "ok - fuzz corpus $$f ($$(ls t/fuzz/corpus/$$f | wc -l) inputs)"; done
