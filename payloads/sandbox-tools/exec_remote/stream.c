@@ -78,23 +78,26 @@ void stream_sinks_close(struct stream_sinks *sinks)
 
 /* ---- memory ---- */
 
-static bool has_memory(const struct stream *stream)
+static bool is_to_be_had(size_t size)
 {
-	void *volatile reserve = NULL; /* volatile: it is to be had, not only to be thought of */
-	bool has;
+	void *volatile memory = malloc(size); /* volatile: had, not only thought of */
+	bool has = memory != NULL;
 
-	if (*stream->all < STREAM_LITTLE || *stream->all % STREAM_PROBE >= STREAM_LEAST)
-		return true;
-	reserve = malloc(STREAM_RESERVE);
-	has = reserve != NULL;
-	free(reserve);
+	free(memory);
 	return has;
 }
 
-/* A little each, even when the others have taken all there is: who is asked can always tell. */
+static bool has_memory(const struct stream *stream)
+{
+	return *stream->all < STREAM_LITTLE || *stream->all % STREAM_PROBE >= STREAM_LEAST ||
+	       is_to_be_had(STREAM_RESERVE);
+}
+
+/* A little each, also when the others have taken what they may: a job that is asked can tell. */
 static bool may_read(const struct stream *stream)
 {
-	return stream->queue.len < STREAM_LEAST || has_memory(stream);
+	return has_memory(stream) ||
+	       (stream->queue.len < STREAM_LEAST && is_to_be_had(STREAM_LITTLE));
 }
 
 /* ---- streams ---- */

@@ -19,7 +19,7 @@
 #define STREAM_TAKE_MAX ((size_t)1048576)
 #define STREAM_SINKS_MAX 256
 /* What waits must leave so much memory free, or nobody could even ask for it; unless it is little
-   in all, or less than STREAM_LEAST of this stream. */
+   in all, or less than STREAM_LEAST of its stream, which need leave no more than STREAM_LITTLE. */
 #define STREAM_RESERVE ((size_t)16 << 20)
 #define STREAM_LITTLE ((size_t)4 << 20)
 #define STREAM_PROBE ((size_t)1 << 20) /* how often that is looked at */
