@@ -238,15 +238,16 @@ int visit_explain(struct visit *visit, const struct sb_buf *out, struct sb_err *
 	int status;
 
 	first_words(visit, out, text, sizeof(text));
+	/* first, because a runtime misses this or that file of a container that is dying */
+	if (plan_has_ended(plan))
+		return sb_err_set(err, SB_NO_CONTAINER,
+			"the container stopped before the payload's answer%s%s",
+			text[0] ? ": " : "", text);
 	for (size_t i = 0; i < SB_ARRAY_SIZE(exec_causes); i++)
 		if (strcasestr(text, exec_causes[i].words))
 			return sb_err_set(err, exec_causes[i].code,
 				"cannot run the payload in the container: %s (%s: %s)",
 				exec_causes[i].cause, eng_client_kind_name(plan->client), text);
-	if (plan_has_ended(plan))
-		return sb_err_set(err, SB_NO_CONTAINER,
-			"the container stopped before the payload's answer%s%s",
-			text[0] ? ": " : "", text);
 	if (eng_exec_status(visit->exec, &status, err) < 0)
 		return -1;
 	/* Some runtimes lose the words of a failed execve. */
