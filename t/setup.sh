@@ -16,7 +16,8 @@ compilers() { "$here/../payloads/toolchain.sh" --packages ${ARCHES:-amd64 arm64}
 demo="docker.io runc busybox-static"
 test="libcmocka-dev podman runc uidmap slirp4netns fuse-overlayfs rootlesskit
   catatonit iptables mmdebstrap debootstrap debian-archive-keyring
-  qemu-user-static|qemu-user busybox-static musl-tools zsh fish jq curl ca-certificates python3
+  qemu-user-static|qemu-user busybox-static musl-tools
+  gcc-aarch64-linux-gnu libc6-dev-arm64-cross zsh fish jq curl ca-certificates python3
   python3-venv valgrind clang clang-format clang-tidy cppcheck shellcheck git openssl man-db
   mandoc util-linux procps time xz-utils"
 bench="python3-pip"
