@@ -297,8 +297,10 @@ static void test_user_choose__takes_names(void **state)
 	struct user u;
 
 	(void)state;
+	memset(&u, 'x', sizeof(u));
 	assert_int_equal(choose("\"no such user\"", &u, &fail), geteuid() == 0 ? 1 : -1);
 	assert_true(u.unknown);
+	assert_string_equal(u.home, "");
 	assert_string_equal(u.shown, "'no such user'");
 	assert_int_equal(choose("\"root\"", &u, &fail), geteuid() == 0 ? 0 : -1);
 	assert_int_equal(choose("\"root\\u0000\"", &u, &fail), -1);

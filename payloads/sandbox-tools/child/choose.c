@@ -30,6 +30,8 @@ static int choose_name(const json_t *wanted, struct user *ret, struct fail *fail
 	if (r < 0)
 		return fail_sys(fail, r, "cannot look up user %s", ret->shown);
 	ret->unknown = r > 0;
+	if (ret->unknown)
+		ret->home[0] = '\0'; /* callers make an environment before it is found out */
 	return ret->unknown || ret->uid != geteuid();
 }
 

@@ -24,7 +24,7 @@ struct user {
 	gid_t groups[USER_GROUPS_MAX];
 	int group_count;
 	char shown[USER_SHOWN_MAX]; /* for messages: "'nobody'", or "1000:1000" */
-	bool unknown;		    /* passwd does not have the name: nothing but 'shown' is set */
+	bool unknown;		    /* passwd does not have the name: 'shown' is set, 'home' "" */
 };
 
 /* Looks a name up: 0; 1 when passwd does not know it; or -errno. Lines and files without end, and
