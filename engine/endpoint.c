@@ -79,11 +79,43 @@ static enum scheme split_scheme(const char *url, const char **rest)
 	return strstr(url, "://") ? SCHEME_OTHER : SCHEME_TCP;
 }
 
+#define HOST_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_%"
+
+static int fail_url(const char *why, const char *url, struct sb_err *err)
+{
+	return sb_err_set(err, SB_USAGE,
+		"%s: '%s' is not understood; use unix:///PATH or tcp://HOST:PORT", why, url);
+}
+
 static bool has_port(const char *host, size_t len)
 {
 	const char *colon = memrchr(host, ':', len);
 
 	return colon && !memchr(colon, ']', (size_t)(host + len - colon));
+}
+
+static bool is_port(const char *text, size_t len)
+{
+	char digits[6] = "";
+
+	if (len == 0 || len >= sizeof(digits) || strspn(text, "0123456789") < len)
+		return false;
+	memcpy(digits, text, len);
+	return atoi(digits) >= 1 && atoi(digits) <= 65535;
+}
+
+/* What libcurl would take for something else, or for nothing at all. */
+static bool is_address(const char *host, size_t len)
+{
+	const char *colon = has_port(host, len) ? memrchr(host, ':', len) : NULL;
+	size_t name_len = colon ? (size_t)(colon - host) : len;
+
+	if (colon && !is_port(colon + 1, len - name_len - 1))
+		return false;
+	if (*host == '[')
+		return name_len > 2 && host[name_len - 1] == ']' &&
+		       strspn(host + 1, HOST_CHARS ":") == name_len - 2;
+	return name_len > 0 && strspn(host, HOST_CHARS) >= name_len;
 }
 
 static int set_host(struct eng_endpoint *ret, const char *rest, struct sb_err *err)
@@ -95,6 +127,8 @@ static int set_host(struct eng_endpoint *ret, const char *rest, struct sb_err *e
 	if (memchr(rest, '@', len))
 		return sb_err_set(err, SB_USAGE, "%s: a user name in '%s' is not understood",
 			ret->why, ret->url);
+	if ((len && !is_address(rest, len)) || prefix[strspn(prefix, HOST_CHARS ":/~")])
+		return fail_url(ret->why, ret->url, err);
 	while (prefix_len && prefix[prefix_len - 1] == '/')
 		prefix_len--;
 	if (len == 0)
@@ -151,8 +185,7 @@ int eng_endpoint_parse(
 			"unix:///tmp/engine.sock",
 			why, url);
 	default:
-		return sb_err_set(err, SB_USAGE,
-			"%s: '%s' is not understood; use unix://PATH or tcp://HOST:PORT", why, url);
+		return fail_url(why, url, err);
 	}
 }
 
