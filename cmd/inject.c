@@ -25,35 +25,37 @@ static enum outcome outcome_of(const struct deliver_receipt *receipt)
 	return receipt->started ? RESTARTED : ALREADY;
 }
 
-/* What is known before anything is done; the receipt adds to it. */
-static json_t *describe(const struct plan *plan, const char *ref, const char *result)
+/* What is known before anything is done; the receipt adds to it. `release` can be NULL. */
+static json_t *describe(
+	const struct plan *plan, const char *ref, const char *result, const char *release)
 {
 	return json_pack(
-		"{s:o, s:s, s:s, s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:o}",
+		"{s:o, s:s, s:s, s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:s*, s:i, s:s, s:s, s:s, s:o}",
 		"container", out_string(ref), "id", plan->container.id, "name",
 		plan->container.name, "ok", 1, "result", result, "engine",
 		eng_client_kind_name(plan->client), "engine_version",
 		eng_client_version(plan->client), "arch", plan->image.arch, "payload",
-		plan->payload.name, "sha256", plan->payload.sha256, "release", payload_release,
-		"wire", PAYLOAD_WIRE, "service", plan_service(plan), "path", plan->conf->path,
-		"home", plan->home_path, "rules", out_string(plan->conf->file));
+		plan->payload.name, "sha256", plan->payload.sha256, "release", release, "wire",
+		PAYLOAD_WIRE, "service", plan_service(plan), "path", plan->conf->path, "home",
+		plan->home_path, "rules", out_string(plan->conf->file));
 }
 
 static int dry_run(struct plan *plan, const char *ref, struct cmd_result *ret, struct sb_err *err)
 {
+	const char *release = *plan->payload.release ? plan->payload.release : NULL, *would;
 	char other[65];
 	int present = deliver_is_present(plan, other, err);
 
 	if (present < 0)
 		return -1;
-	ret->json = describe(plan, ref, "dry-run");
+	would = present ? "check" : other[0] ? "replace" : "inject";
+	ret->json = describe(plan, ref, "dry-run", release);
+	json_object_set_new(ret->json, "would", json_string(would));
 	snprintf(ret->line, sizeof(ret->line),
 		"%s: would %s%s '%s' (%zu bytes, sha256 %.12s) at '%s' %sby rule %.200s:%d; nothing was changed",
 		ref, plan->must_start ? "start it and " : "",
-		present	   ? "check"
-		: other[0] ? "replace what is there by"
-			   : "inject",
-		plan->payload.name, plan->payload.size, plan->payload.sha256, plan->conf->path,
+		present || !other[0] ? would : "replace what is there by", plan->payload.name,
+		plan->payload.size, plan->payload.sha256, plan->conf->path,
 		plan->as_user ? "as the container's user " : "", plan->conf->file,
 		plan->rule->line);
 	return 0;
@@ -74,7 +76,7 @@ static int inject_one(const struct cmd_env *env, struct plan *plan, const char *
 		return -1;
 	ms = (int)(sb_now_ms() - start);
 	outcome = outcome_of(&receipt);
-	ret->json = describe(plan, ref, outcomes[outcome].word);
+	ret->json = describe(plan, ref, outcomes[outcome].word, receipt.release);
 	if (receipt.placed == PLACED_NONE)
 		json_object_set_new(ret->json, "path", json_null());
 	json_object_set_new(ret->json, "placed", json_string(deliver_placed_word(receipt.placed)));
@@ -105,9 +107,8 @@ static int check_first(const struct cmd_env *env, struct sb_err *err)
 	if (eng_container_inspect(session.client, env->args[0], &container, err) == 0)
 		return 0;
 	if (err->code == SB_NO_CONTAINER)
-		sb_err_add(
-			err, "; if a command was meant, see 'sbinject --help'; nothing was done");
-	return -1;
+		sb_err_add(err, "; nothing was done");
+	return cmd_hint(env, err);
 }
 
 static enum sb_code run(const struct cmd_env *env)

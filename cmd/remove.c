@@ -25,6 +25,8 @@ static int remove_one(const struct cmd_env *env, struct plan *plan, const char *
 		dry	? "dry-run"
 		: there ? "removed"
 			: "absent");
+	if (dry)
+		json_object_set_new(ret->json, "would", json_string(there ? "remove" : "nothing"));
 	snprintf(ret->line, sizeof(ret->line), "%s: %s", ref,
 		!there ? "nothing to remove"
 		: dry  ? "would stop the service and delete its files; nothing was changed"

@@ -110,6 +110,7 @@ static int load_embedded(
 			"payload '%s' is not built into this sbinject; 'sbinject payloads' lists "
 			"what is",
 			which->name);
+	ret->release = payload_release;
 	ret->data = payload->data;
 	ret->size = payload->size;
 	strcpy(ret->sha256, payload->sha256);

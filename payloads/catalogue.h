@@ -36,16 +36,17 @@ const struct payload *payload_own(void);
 
 /* The bytes that a rule uses. `data` is borrowed from the program or from `file`. */
 struct payload_bytes {
-	const char *name; /* borrowed from the rules */
+	const char *name;    /* borrowed from the rules */
+	const char *release; /* "" for a file: only running it would tell */
 	const void *data;
 	size_t size;
 	char sha256[65];
 	struct sb_buf file; /* owned */
 };
 
-#define PAYLOAD_BYTES_INIT                                     \
-	{                                                      \
-		NULL, NULL, 0, "", SB_BUF_INIT(SB_MAX_PAYLOAD) \
+#define PAYLOAD_BYTES_INIT                                         \
+	{                                                          \
+		NULL, "", NULL, 0, "", SB_BUF_INIT(SB_MAX_PAYLOAD) \
 	}
 void payload_bytes_release(struct payload_bytes *bytes);
 

@@ -59,11 +59,16 @@ static int check_require(
 	const struct {
 		const char *what, *wanted, *have;
 	} checks[] = {
-		{"release", require->release, payload_release},
+		{"release", require->release, plan->payload.release},
 		{"wire", require->wire, wire},
 		{"sha256", require->sha256, plan->payload.sha256},
 	};
 
+	if (require->release && !*plan->payload.release)
+		return sb_err_set(err, SB_MISMATCH,
+			"--require release=%s: payload '%s' is a file, whose release is not known before it "
+			"runs; use --require sha256=",
+			require->release, plan->payload.name);
 	snprintf(wire, sizeof(wire), "%d", PAYLOAD_WIRE);
 	for (size_t i = 0; i < SB_ARRAY_SIZE(checks); i++)
 		if (checks[i].wanted && strcmp(checks[i].wanted, checks[i].have) != 0)

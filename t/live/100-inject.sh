@@ -52,6 +52,46 @@ host_call() {
     '{"jsonrpc":"2.0","method":"version","id":666}' | grep -q '"id": *666'
 }
 
+# would COMMAND WORD: what a dry run of it foretells.
+would() {
+  is "a dry run of $1 foretells '$2'" \
+    "$("$SBINJECT" "$1" --dry-run --json "$name" | jq -r '.result + " " + .would')" "dry-run $2"
+}
+
+dry_runs() {
+  name=$(unique dry)
+  id=$(ctr_create "$ENGINE" scratch "$name")
+  would inject inject
+  would remove nothing
+  ok 'inject' "$SBINJECT" "$name"
+  would inject check
+  would remove remove
+  ctr_rm "$ENGINE" "$id"
+}
+
+# A payload from a file has the release that it says it has.
+from_file() {
+  local rules=$tmp/file.yaml file=$tmp/payload arch sha256
+  name=$(unique file)
+  id=$(ctr_create "$ENGINE" scratch "$name")
+  arch=$("$SBINJECT" probe --json "$name" | jq -r .facts.arch)
+  "$SBINJECT" payloads --extract "tools-$arch" --output "$file"
+  sha256=$(sha256sum <"$file" | cut -c-64)
+  printf 'version: 1\npayloads: {mine: {source: file, path: %s, sha256: %s}}\n' "$file" "$sha256" >"$rules"
+  printf 'rules: [{when: {os: linux}, use: mine}]\n' >>"$rules"
+  run "$SBINJECT" -c "$rules" --dry-run --json "$name"
+  is 'a file: a dry run does not know its release' "$(jq -c '[.payload, .release]' <<<"$out")" '["mine",null]'
+  run "$SBINJECT" -c "$rules" --require release="$(release)" "$name"
+  is 'a file: a release cannot be insisted on' "$rc" 6
+  like 'a file: a digest can' "$err" 'is a file, whose release is not known .* use --require sha256='
+  ok 'a file: inject' "$SBINJECT" -c "$rules" --json --require sha256="$sha256" "$name"
+  is 'a file: its release is what it says' "$(jq -r .release <<<"$out")" "$(release)"
+  ctr_rm "$ENGINE" "$id"
+}
+release() { "$SBINJECT" payloads --json | jq -rs '.[0].release'; }
+
+dry_runs
+from_file
 binfmt_need on
 for kind in scratch busybox musl bookworm distroless arm64; do cycle "$kind"; done
 done_testing
