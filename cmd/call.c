@@ -22,9 +22,12 @@ static int build_request(
 
 	if (params_text) {
 		params = json_loads(params_text, JSON_ALLOW_NUL, &why);
+		if (!params)
+			return sb_err_set(err, SB_USAGE,
+				"PARAMS cannot be read as a JSON object: %s", why.text);
 		if (!json_is_object(params))
-			return sb_err_set(err, SB_USAGE, "PARAMS has to be a JSON object: %s",
-				params ? "it is something else" : why.text);
+			return sb_err_set(err, SB_USAGE,
+				"PARAMS has to be a JSON object; it is something else");
 	}
 	if (!method_text)
 		return sb_err_set(err, SB_USAGE, "METHOD is not UTF-8");
@@ -42,12 +45,13 @@ static int read_request(struct request *request, struct sb_err *err)
 
 	if (sb_buf_read_fd(line, STDIN_FILENO, err) < 0)
 		return sb_err_wrap(err, "the request on stdin");
-	if (!line->len)
-		return sb_err_set(err, SB_USAGE,
-			"no request: give METHOD [PARAMS], or a JSON-RPC request on stdin");
 	for (size_t i = 0; i < line->len; i++)
 		if (line->data[i] == '\n' || line->data[i] == '\r')
 			line->data[i] = ' ';
+	/* The other side passes blank lines over, and there would be no reply to wait for. */
+	if (strspn(sb_buf_str(line), " \t") == line->len)
+		return sb_err_set(err, SB_USAGE,
+			"no request: give METHOD [PARAMS], or a JSON-RPC request on stdin");
 	doc = json_loadb(line->data, line->len, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
 	request->is_notification = json_is_object(doc) && !json_object_get(doc, "id");
 	return 0;
