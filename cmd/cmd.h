@@ -30,7 +30,8 @@ struct cmd_env {
 	struct opts opts;
 	char **args;
 	int arg_count;
-	bool bare; /* no sub-command was named */
+	bool named; /* the sub-command was */
+	bool bare;  /* it was not, and the first word could have been meant as one */
 };
 
 extern const struct cmd cmd_inject, cmd_probe, cmd_status, cmd_ls, cmd_call, cmd_pipe, cmd_remove,
@@ -65,6 +66,9 @@ typedef int (*cmd_each_fn)(const struct cmd_env *env, struct plan *plan, const c
  * as it comes, and progress on a terminal. `doing` is the word for it: "injecting into".
  */
 enum sb_code cmd_each(const struct cmd_env *env, const char *doing, cmd_each_fn fn);
+
+/* Adds to the failure to find a container that its name may have been meant as a command. -1. */
+int cmd_hint(const struct cmd_env *env, struct sb_err *err);
 
 /* For a line: " at PATH", with what is particular about what stands there. Returns text. */
 const char *cmd_where(const struct plan *plan, enum deliver_placed placed, char *text, size_t size);

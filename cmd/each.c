@@ -38,6 +38,13 @@ const char *cmd_where(const struct plan *plan, enum deliver_placed placed, char 
 	return text;
 }
 
+int cmd_hint(const struct cmd_env *env, struct sb_err *err)
+{
+	if (env->bare && err->code == SB_NO_CONTAINER)
+		sb_err_add(err, "; if a command was meant, see 'sbinject --help'");
+	return -1;
+}
+
 static int run_one(const struct work *work, struct eng_client **client, const char *ref,
 	struct cmd_result *ret, struct sb_err *err)
 {
@@ -51,7 +58,7 @@ static int run_one(const struct work *work, struct eng_client **client, const ch
 		return -1;
 	if (plan_make(*client, &opts, ref, &plan, err) < 0 ||
 		work->fn(work->env, &plan, ref, ret, err) < 0)
-		return plan_explain(&plan, err);
+		return plan.container.id ? plan_explain(&plan, err) : cmd_hint(work->env, err);
 	return ret->json ? 0 : sb_err_nomem(err);
 }
 

@@ -84,6 +84,8 @@ static int check_args(const struct cmd_env *env, struct sb_err *err)
 	char line[128];
 
 	usage_line(cmd, line, sizeof(line));
+	if (!env->arg_count && !env->named)
+		return sb_err_set(err, SB_USAGE, "no container given; see 'sbinject --help'");
 	if (opt_check_allowed(&env->opts, cmd->opts, cmd->name, err) < 0)
 		return -1;
 	if (env->arg_count < cmd->min_args)
@@ -126,13 +128,13 @@ static enum sb_code run(struct cmd_env *env)
 }
 
 /* The first word is a sub-command, unless "--" stood before it; else everything is a container. */
-static void choose_command(struct cmd_env *env, bool first_is_name, bool *explicit_command)
+static void choose_command(struct cmd_env *env, bool first_is_name)
 {
 	const struct cmd *found = NULL;
 
 	if (env->arg_count && !first_is_name)
 		found = find_command(env->args[0]);
-	*explicit_command = found != NULL;
+	env->named = found != NULL;
 	env->bare = !found && !first_is_name;
 	env->cmd = found ? found : &cmd_inject;
 	if (found) {
@@ -155,7 +157,7 @@ int main(int argc, char **argv)
 	sb_autofree char **args = calloc((size_t)argc + 1, sizeof(*args));
 	struct cmd_env env = {.args = args};
 	struct sb_err err = SB_ERR_INIT;
-	bool first_is_name, explicit_command;
+	bool first_is_name;
 
 	open_standard_files();
 	set_signals();
@@ -165,9 +167,9 @@ int main(int argc, char **argv)
 		out_error(NULL, &err);
 		return args ? (int)err.code : SB_FAILED;
 	}
-	choose_command(&env, first_is_name, &explicit_command);
+	choose_command(&env, first_is_name);
 	if (cmd_has(&env, OPT_HELP)) {
-		if (explicit_command)
+		if (env.named)
 			usage_one(env.cmd, stdout);
 		else
 			usage_all(stdout);
@@ -177,7 +179,7 @@ int main(int argc, char **argv)
 		print_version();
 		return finish();
 	}
-	if (!explicit_command && env.arg_count == 0) {
+	if (argc == 1) {
 		usage_all(stderr);
 		return SB_USAGE;
 	}

@@ -23,6 +23,10 @@ before=$(ctr_diff "$ENGINE" "$id")
 fails 'unknown container' 4 "no container 'sbt-none'" "$SBINJECT" sbt-none
 fails 'several, one unknown' 8 "no container 'sbt-none'" "$SBINJECT" "$name" sbt-none
 fails 'a mistyped command injects nothing' 4 'if a command was meant' "$SBINJECT" rm "$name"
+fails 'a mistyped command on its own' 4 "no container 'sbt-list'.*if a command was meant" \
+  "$SBINJECT" sbt-list
+run "$SBINJECT" -- sbt-list
+is 'what cannot be a command is not taken for one' "$rc $(grep -c 'a command' <<<"$err")" '4 0'
 "$SBINJECT" remove "$name" >/dev/null
 run "$SBINJECT" --json sbt-none
 is 'json: failure is one object' "$(jq -c '[.container,.ok,.code,.exit]' <<<"$out")" '["sbt-none",false,"no-container",4]'
