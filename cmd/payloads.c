@@ -10,19 +10,22 @@
 #include <string.h>
 #include <sys/stat.h>
 
+static void print_payload(const struct payload *p)
+{
+	json_auto_t *json = json_pack("{s:s, s:s, s:s, s:i, s:i, s:s}", "name", p->name, "arch",
+		p->arch, "release", payload_release, "wire", PAYLOAD_WIRE, "size", (int)p->size,
+		"sha256", p->sha256);
+	char line[256];
+
+	snprintf(line, sizeof(line), "%-14s %-8s %-8s %7zu  %s", p->name, p->arch, payload_release,
+		p->size, p->sha256);
+	out_result(line, json);
+}
+
 static void print_all(void)
 {
-	for (size_t i = 0; i < payload_count(); i++) {
-		const struct payload *p = payload_at(i);
-		json_auto_t *json = json_pack("{s:s, s:s, s:s, s:i, s:i, s:s}", "name", p->name,
-			"arch", p->arch, "release", payload_release, "wire", PAYLOAD_WIRE, "size",
-			(int)p->size, "sha256", p->sha256);
-		char line[256];
-
-		snprintf(line, sizeof(line), "%-14s %-8s %-8s %7zu  %s", p->name, p->arch,
-			payload_release, p->size, p->sha256);
-		out_result(line, json);
-	}
+	for (size_t i = 0; i < payload_count(); i++)
+		print_payload(payload_at(i));
 }
 
 static int write_all(int fd, const unsigned char *data, size_t len)
@@ -94,15 +97,23 @@ static int write_path(const char *path, const struct payload *payload, struct sb
 	return fd < 0 || write_and_close(fd, payload) < 0 ? fail_write(path, err) : 0;
 }
 
-static int extract(const char *name, const char *path, struct sb_err *err)
+static int extract(const char *name, const char *path, bool json, struct sb_err *err)
 {
 	const struct payload *payload = payload_by_name(name);
 
 	if (!payload)
 		return sb_err_set(err, SB_USAGE,
 			"no payload '%s' is built in; 'sbinject payloads' lists what is", name);
-	if (path)
-		return write_path(path, payload, err);
+	if (path && write_path(path, payload, err) < 0)
+		return -1;
+	if (path) {
+		if (json)
+			print_payload(payload);
+		return 0;
+	}
+	if (json)
+		return sb_err_set(err, SB_USAGE,
+			"--json describes what --extract writes, so that needs a --output FILE");
 	if (isatty(STDOUT_FILENO))
 		return sb_err_set(err, SB_USAGE,
 			"a program is not for a terminal; use --output FILE or a pipe");
@@ -117,7 +128,8 @@ static enum sb_code run(const struct cmd_env *env)
 	int failed = 0;
 
 	if (cmd_has(env, OPT_EXTRACT))
-		failed = extract(env->opts.text[OPT_EXTRACT], env->opts.text[OPT_OUTPUT], &err);
+		failed = extract(env->opts.text[OPT_EXTRACT], env->opts.text[OPT_OUTPUT],
+			cmd_has(env, OPT_JSON), &err);
 	else if (cmd_has(env, OPT_OUTPUT))
 		failed = sb_err_set(
 			&err, SB_USAGE, "--output is where --extract NAME writes to; give both");

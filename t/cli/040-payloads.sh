@@ -97,6 +97,13 @@ sb payloads --output "$tmp/x"
 exits "--output without --extract: exit 2" 2
 one_line "--output without --extract: why" "--extract"
 
+sb payloads --json --extract "$first"
+exits "--json and bytes on one stdout: exit 2" 2
+is "--json and bytes on one stdout: an object, no bytes" "$(jq -r .code <<<"$out")" usage
+sb payloads --json --extract "$first" --output "$tmp/with-json"
+is "--json with --output describes what was written" \
+  "$rc $(jq -r '.name + " " + .sha256' <<<"$out")" "0 $first $(sha256sum <"$tmp/with-json" | cut -c-64)"
+
 # ---- what --output leaves ----
 
 sum=$(jq -rs '.[0].sha256' "$tmp/list")
