@@ -12,7 +12,7 @@ const struct opt_spec opt_specs[OPT_COUNT] = {
 		"insist on release=, wire= or sha256=; else exit 6"},
 	[OPT_GRAFT] = {0, "graft", NULL,
 		"allow a short-lived helper container where the root is read-only"},
-	[OPT_TIMEOUT] = {'t', "timeout", "SECONDS", "time allowed for each container; 0: no limit"},
+	[OPT_TIMEOUT] = {'t', "timeout", "SECONDS", "time limit for each container; 0: none"},
 	[OPT_JOBS] = {'j', "jobs", "N", "containers worked on at once (default 4)"},
 	[OPT_DRY_RUN] = {'n', "dry-run", NULL, "say what would be done, change nothing"},
 	[OPT_START] = {0, "start", NULL, "start a container that does not run, payload in place"},
@@ -30,27 +30,45 @@ const struct opt_spec opt_specs[OPT_COUNT] = {
 	[OPT_VERSION] = {'V', "version", NULL, "release, wire version and payloads"},
 };
 
-static int parse_number(const char *text, long max, int *ret, enum opt_id id, struct sb_err *err)
+static int parse_number(
+	const char *text, long min, long max, int *ret, enum opt_id id, struct sb_err *err)
 {
 	char *end;
 	long value = strtol(text, &end, 10);
 
-	if (*text < '0' || *text > '9' || *end || value > max)
-		return sb_err_set(err, SB_USAGE, "--%s: '%s' is not a number from 0 to %ld",
-			opt_specs[id].name, text, max);
+	if (*text < '0' || *text > '9' || *end || value < min || value > max)
+		return sb_err_set(err, SB_USAGE, "--%s: '%s' is not a number from %ld to %ld",
+			opt_specs[id].name, text, min, max);
 	*ret = (int)value;
 	return 0;
+}
+
+static bool is_any(const char *value)
+{
+	return *value;
+}
+
+static bool is_number(const char *value)
+{
+	return *value && !value[strspn(value, "0123456789")];
+}
+
+static bool is_digest(const char *value)
+{
+	return strlen(value) == 64 && !value[strspn(value, "0123456789abcdef")];
 }
 
 static int parse_require(struct opts *opts, const char *text, struct sb_err *err)
 {
 	const struct {
-		const char *key;
+		const char *key, *form;
+		bool (*fits)(const char *value);
 		const char **slot;
 	} keys[] = {
-		{"release=", &opts->require.release},
-		{"wire=", &opts->require.wire},
-		{"sha256=", &opts->require.sha256},
+		{"release=", "a version", is_any, &opts->require.release},
+		{"wire=", "a number", is_number, &opts->require.wire},
+		{"sha256=", "all 64 digits, as 'sbinject payloads' lists them", is_digest,
+			&opts->require.sha256},
 	};
 
 	for (size_t i = 0; i < SB_ARRAY_SIZE(keys); i++) {
@@ -58,8 +76,9 @@ static int parse_require(struct opts *opts, const char *text, struct sb_err *err
 
 		if (strncmp(text, keys[i].key, len) != 0)
 			continue;
-		if (!text[len])
-			break;
+		if (!keys[i].fits(text + len))
+			return sb_err_set(err, SB_USAGE, "--require: '%s': %.*s takes %s", text,
+				(int)len, keys[i].key, keys[i].form);
 		if (*keys[i].slot)
 			return sb_err_set(err, SB_USAGE,
 				"--require: '%s' is not the first for its key; each is taken once",
@@ -77,11 +96,9 @@ static int take(struct opts *opts, enum opt_id id, const char *value, struct sb_
 	opts->text[id] = value;
 	switch (id) {
 	case OPT_TIMEOUT:
-		return parse_number(value, 86400, &opts->timeout_s, id, err);
+		return parse_number(value, 0, 86400, &opts->timeout_s, id, err);
 	case OPT_JOBS:
-		if (parse_number(value, 256, &opts->jobs, id, err) < 0)
-			return -1;
-		return opts->jobs ? 0 : sb_err_set(err, SB_USAGE, "--jobs: 0 would do nothing");
+		return parse_number(value, 1, 256, &opts->jobs, id, err);
 	case OPT_REQUIRE:
 		return parse_require(opts, value, err);
 	default:

@@ -25,7 +25,8 @@ static const char codes[] =
 	"'sbinject COMMAND --help' tells more; so do the manual pages sbinject(1) and\n"
 	"sbinject.yaml(5).\n";
 
-static void print_options(unsigned set, FILE *to)
+/* `cmd`: whose default time limit is told; NULL: nobody's. */
+static void print_options(unsigned set, const struct cmd *cmd, FILE *to)
 {
 	for (unsigned id = 0; id < OPT_COUNT; id++) {
 		const struct opt_spec *spec = &opt_specs[id];
@@ -35,8 +36,11 @@ static void print_options(unsigned set, FILE *to)
 			continue;
 		snprintf(form, sizeof(form), "--%s%s%s", spec->name, spec->value ? " " : "",
 			spec->value ? spec->value : "");
-		fprintf(to, spec->letter ? "  -%c, %-22s %s\n" : "  %c   %-22s %s\n",
+		fprintf(to, spec->letter ? "  -%c, %-22s %s" : "  %c   %-22s %s",
 			spec->letter ? spec->letter : ' ', form, spec->help);
+		if (cmd && id == OPT_TIMEOUT)
+			fprintf(to, " (default %d)", cmd->default_timeout_s);
+		fputc('\n', to);
 	}
 }
 
@@ -53,7 +57,7 @@ void usage_one(const struct cmd *cmd, FILE *to)
 
 	fprintf(to, "usage: %s\n\n%s: %s.\n\n%s\nOptions:\n", usage_line(cmd, line, sizeof(line)),
 		cmd->name, cmd->summary, cmd->help);
-	print_options(cmd->opts, to);
+	print_options(cmd->opts, cmd, to);
 }
 
 void usage_all(FILE *to)
@@ -66,6 +70,6 @@ void usage_all(FILE *to)
 		all |= (*cmd)->opts;
 	}
 	fputs("\nOptions (each command's --help tells which it takes):\n", to);
-	print_options(all, to);
+	print_options(all, NULL, to);
 	fputs(codes, to);
 }

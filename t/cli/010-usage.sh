@@ -57,7 +57,7 @@ done
 for args in "x --host" "x -H" "x --jobs" "x -j 0" "x -j many" "x -j 257" "x -j -1" "x --jobs=1x" \
   "x -t -1" "x -t 1.5" "x -t 86401" "x --require" "x --require nothing" "x --require wire=" \
   "x --require WIRE=1" "x --require wire=1 --require=wire=1" \
-  "x --require wire=1 --require release=1 --require wire=2" "ls --dry-run" "probe --jobs 2 x" "payloads --host unix:///x" "x --all" \
+  "x --require wire=1 --require release=1 --require wire=2" "ls --dry-run" "x --require sha256=12" "probe --jobs 2 x" "payloads --host unix:///x" "x --all" \
   "call --json x version" "completion --json bash"; do
   # shellcheck disable=SC2086
   sb $args

@@ -37,6 +37,20 @@ fails "an unknown option first" 2 usage "unknown option '--nope'" --nope web
 fails "a value that is none" 2 usage "--jobs: 'x'" --jobs x web
 fails "an option of another command" 2 usage "'inject' takes no --all" --all web
 fails "no container" 2 usage "usage: sbinject inject" inject
+fails "no container and no command" 2 usage "no container given; see 'sbinject --help'" --quiet
+fails "no container after --" 2 usage "no container given" -q --
+for blank in '' ' ' $'\n\r\n\t'; do
+  sb call web <<<"$blank"
+  exits "a request that is blank: exit 2" 2
+  one_line "a request that is blank: what to give" "no request: give METHOD"
+done
+sb call web m '{"a": 123456789012345678901}'
+exits "a number beyond what JSON libraries take: exit 2" 2
+one_line "a number beyond what JSON libraries take: said so" "PARAMS cannot be read.*too big"
+fails "a digest that is cut" 2 usage "sha256= takes all 64 digits" --require sha256=94c86acb7029 web
+fails "a digest of others than digits" 2 usage "sha256= takes all 64 digits" \
+  --require "sha256=$(printf 'X%.0s' {1..64})" web
+fails "a wire version that is no number" 2 usage "wire= takes a number" --require wire=1.0 web
 
 rules=$tmp/rules.yaml
 cat >"$rules" <<'END'
@@ -70,6 +84,11 @@ CONTAINER_HOST=ssh://me@far/run/podman/podman.sock fails "CONTAINER_HOST=ssh://"
   "CONTAINER_HOST: 'ssh://me@far/run/podman/podman.sock': ssh is not spoken" web
 DOCKER_HOST=npipe:////./pipe/docker_engine fails "DOCKER_HOST=npipe://" 2 usage \
   "DOCKER_HOST: 'npipe:////./pipe/docker_engine' is not understood" web
+for url in foo:99999 foo:0 foo:bar foo: 'tcp://a b' 'tcp://[::1' 'tcp://[]:1' unix:/run/x.sock http:/x \
+  'tcp://a?b' 'tcp://a:1/b#c' 'tcp://:1' $'tcp://a\tb'; do
+  fails "--host '$url'" 2 usage "--host: '.*' is not understood; use unix:///PATH or tcp://HOST:PORT" \
+    --host "$url" web
+done
 DOCKER_HOST=unix://some/where fails "a relative socket" 2 usage "DOCKER_HOST: .*absolute path" web
 long=/$(printf '%0120d' 0)
 fails "a socket path that is too long" 2 usage "--host: .*longer" --host "unix://$long" web

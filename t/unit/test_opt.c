@@ -152,6 +152,8 @@ static void test_opt_parse__reads_numbers(void **state)
 	assert_int_equal(p.opts.jobs, 2);
 }
 
+#define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
 static void test_opt_parse__collects_requirements(void **state)
 {
 	struct sb_err err = SB_ERR_INIT;
@@ -159,11 +161,11 @@ static void test_opt_parse__collects_requirements(void **state)
 
 	(void)state;
 	assert_int_equal(
-		parse("--require|release=0.1.0|--require=wire=1|--require|sha256=a=b", &p, &err),
+		parse("--require|release=a=b|--require=wire=1|--require|sha256=" DIGEST, &p, &err),
 		0);
-	assert_string_equal(p.opts.require.release, "0.1.0");
+	assert_string_equal(p.opts.require.release, "a=b");
 	assert_string_equal(p.opts.require.wire, "1");
-	assert_string_equal(p.opts.require.sha256, "a=b");
+	assert_string_equal(p.opts.require.sha256, DIGEST);
 }
 
 static void test_opt_parse__refuses(void **state)
@@ -194,13 +196,16 @@ static void test_opt_parse__refuses(void **state)
 		{"-j| 1", "--jobs: ' 1'"},
 		{"-j|0x10", "--jobs: '0x10'"},
 		{"-j|1.5", "--jobs: '1.5'"},
-		{"-j|257", "from 0 to 256"},
-		{"-j|0", "--jobs: 0"},
+		{"-j|257", "from 1 to 256"},
+		{"-j|0", "from 1 to 256"},
 		{"-t|86401", "from 0 to 86400"},
 		{"-t|99999999999999999999", "from 0 to 86400"},
 		{"--require|x", "--require: 'x'"},
 		{"--require=release", "--require: 'release'"},
 		{"--require=release=", "--require: 'release='"},
+		{"--require=wire=x", "wire= takes a number"},
+		{"--require=sha256=0123", "sha256= takes all 64 digits"},
+		{"--require=sha256=" DIGEST "0", "sha256= takes all 64 digits"},
 		{"--require|Wire=1", "--require: 'Wire=1'"},
 		{"--require|wire=1|--require|wire=2", "--require: 'wire=2'"},
 		{"--require=wire=1|--require=release=1|--require=wire=1",
