@@ -32,6 +32,20 @@ static bool takes(enum opt_id id, const char *value)
 	return opt_specs[id].value && (!value || !strcmp(opt_specs[id].value, value));
 }
 
+static bool has_words(enum opt_id id)
+{
+	return id == OPT_REQUIRE || id == OPT_EXTRACT;
+}
+
+/* The words that an option's value is, or begins with. */
+static void print_words(enum opt_id id)
+{
+	if (id == OPT_REQUIRE)
+		printf("release= wire= sha256=");
+	for (size_t i = 0; id == OPT_EXTRACT && i < payload_count(); i++)
+		printf("%s%s", i ? " " : "", payload_at(i)->name);
+}
+
 static void print_commands(const char *separator)
 {
 	for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++)
@@ -131,6 +145,7 @@ static const char bash_answer[] =
 	"  else\n"
 	"    mapfile -t COMPREPLY < <(compgen -W \"$list\" -P \"$pre\" -- \"$cur\")\n"
 	"  fi\n"
+	"  [[ ${COMPREPLY[*]} != *= ]] || compopt -o nospace 2>/dev/null\n"
 	"  COMPREPLY=(\"${COMPREPLY[@]#\"$cut\"}\")\n"
 	"}\n"
 	"_sbinject_containers() {\n"
@@ -170,7 +185,15 @@ static void print_bash(void)
 	print_options_with("FILE");
 	printf(") kind=files;;\n    ");
 	print_options_with("CONTAINER");
-	printf(") kind=containers list='';;\n    ?*) return;;\n  esac\n%s", bash_answer);
+	printf(") kind=containers list='';;\n");
+	for (unsigned id = 0; id < OPT_COUNT; id++) {
+		if (!has_words(id))
+			continue;
+		printf("    --%s) kind=words list='", opt_specs[id].name);
+		print_words(id);
+		printf("';;\n");
+	}
+	printf("    ?*) return;;\n  esac\n%s", bash_answer);
 }
 
 /* ---- zsh ---- */
@@ -223,7 +246,12 @@ static void print_zsh_form(enum opt_id id, bool is_long)
 		printf(":%s:%s", spec->value,
 			takes(id, "FILE")	 ? "_files"
 			: takes(id, "CONTAINER") ? "_sbinject_containers"
+			: has_words(id)		 ? "("
 						 : "");
+	if (has_words(id)) {
+		print_words(id);
+		putchar(')');
+	}
 	putchar('\'');
 }
 
@@ -333,10 +361,16 @@ static void print_fish_options(const struct cmd *cmd)
 		printf(" -l %s", opt_specs[id].name);
 		if (opt_specs[id].letter)
 			printf(" -s %c", opt_specs[id].letter);
-		printf("%s -d '", takes(id, "FILE")	   ? " -rF"
-				  : takes(id, "CONTAINER") ? " -x -a '(__sbinject_containers)'"
-				  : takes(id, NULL)	   ? " -x"
-							   : "");
+		printf("%s", takes(id, "FILE")	      ? " -rF"
+			     : takes(id, "CONTAINER") ? " -x -a '(__sbinject_containers)'"
+			     : takes(id, NULL)	      ? " -x"
+						      : "");
+		if (has_words(id)) {
+			printf(" -a '");
+			print_words(id);
+			putchar('\'');
+		}
+		printf(" -d '");
 		print_plain(opt_specs[id].help);
 		printf("'\n");
 	}

@@ -88,6 +88,11 @@ is "bash: files at once after --config=" "$(cd "$tmp/rc" && touch f && complete_
 is "bash: containers for --explain" "$(complete_words sbinject rules --explain '')" "db web"
 is "bash: containers for --explain=" "$(complete_words sbinject rules --explain=w)" web
 is "bash: nothing for a value of its own kind" "$(complete_words sbinject inject --jobs '')" ""
+is "bash: the payloads for --extract" "$(complete_words sbinject payloads --extract '')" \
+  "$("$real" payloads | awk '{ print $1 }' | sort | xargs)"
+is "bash: what --require begins with" "$(complete_words sbinject web --require '')" \
+  "release= sha256= wire="
+is "bash: the same after =" "$(complete_words sbinject web --require=w)" wire=
 is "bash: shells for completion" "$(complete_words sbinject completion '')" "bash fish zsh"
 mapfile -t want < <(long ls)
 for before in "-H unix:///x" "--host unix:///x" "--host=unix:///x" "-Hunix:///x" "-qH unix:///x"; do
@@ -170,6 +175,8 @@ if command -v zsh >/dev/null; then
     is "zsh, $how: a file" "$(tab "$how" "sbinject web --config=$tmp/one.y"$'\t')" \
       "sbinject web --config=$tmp/one.yaml"
     is "zsh, $how: a shell" "$(tab "$how" $'sbinject completion f\t')" "sbinject completion fish"
+    is "zsh, $how: a payload" "$(tab "$how" $'sbinject payloads --extract tools-am\t')" \
+      "sbinject payloads --extract tools-amd64"
     is "zsh, $how: a container for --explain" "$(tab "$how" $'sbinject rules --explain w\t')" \
       "sbinject rules --explain web"
   done
@@ -204,6 +211,8 @@ if command -v fish >/dev/null; then
   is "fish: containers for --explain=" "$(offers 'sbinject rules --explain=w')" "--explain=web"
   is "fish: files for --config" "$(offers "sbinject web --config $tmp/one.y")" "$tmp/one.yaml"
   is "fish: files for rules" "$(offers "sbinject rules --check $tmp/one.y")" "$tmp/one.yaml"
+  is "fish: a payload" "$(offers 'sbinject payloads --extract tools-am')" tools-amd64
+  is "fish: what --require begins with" "$(offers 'sbinject web --require ')" "release= sha256= wire="
   is "fish: shells" "$(offers 'sbinject completion ')" "bash fish zsh"
   for c in "${all[@]}"; do
     mapfile -t want < <(long "$c")
