@@ -50,7 +50,7 @@ int sb_log_enable_list(const char *list, struct sb_err *err)
 
 		if (len && !topic)
 			return sb_err_set(err, SB_USAGE,
-				"SBINJECT_TRACE: unknown topic '%.*s'; use http, tar, exec or all",
+				"SBINJECT_TRACE: unknown topic '%.*s'; use http, tar, exec, note or all",
 				(int)len, p);
 		enabled |= topic;
 		p += len + (p[len] == ',');

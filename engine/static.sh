@@ -32,7 +32,7 @@ stamp="$recipe $($cc --version 2>/dev/null | head -n 1)" || :
 [ "$stamp" != "$recipe " ] || die "no compiler '$cc'"
 for p in $built $copied; do
 	v=$(version "${p#*:}")
-	[ -n "$v" ] || die "${p#*:} is missing: install it"
+	[ -n "$v" ] || die "${p#*:} is missing; 't/setup.sh build' installs what building needs"
 	stamp="$stamp ${p%:*}=$v"
 done
 if [ -f "$dir/.stamp" ] && [ "$(cat "$dir/.stamp")" = "$stamp" ]; then

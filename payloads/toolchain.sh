@@ -57,7 +57,7 @@ row "$arch"
 unset MAKEFLAGS MFLAGS MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS LIBS B
 
 gcc=$gnu-gcc
-command -v "$gcc" >/dev/null || die "no $gcc: install gcc-$(echo "$gnu" | tr _ -)"
+command -v "$gcc" >/dev/null || die "no $gcc; 'ARCHES=$arch t/setup.sh build' installs what building needs"
 stamp="$recipe $("$gcc" -dumpfullversion) $arch"
 if [ -f "$dir/.stamp" ] && [ "$(cat "$dir/.stamp")" = "$stamp" ]; then
 	exit 0

@@ -72,7 +72,7 @@ is "KINDS OF CONTAINERS has the table that the live tests go by" \
 
 # ---- the environment ----
 
-used=$(cat "$top"/cmd/*.c "$top"/engine/*.c "$top"/conf/*.c |
+used=$(cat "$top"/cmd/*.c "$top"/engine/*.c "$top"/conf/*.c "$top"/payloads/*.c |
   grep -oE '(getenv|env)\("[A-Z_]+"\)|\{"[A-Z_]+", "/' | grep -oE '[A-Z_]{4,}' | sort -u | xargs)
 is "ENVIRONMENT has what the program reads" \
   "$(section ENVIRONMENT | grep -A1 '^\.TP' | plain | grep -oE '[A-Z_]{4,}' | sort -u | xargs)" \
