@@ -342,6 +342,32 @@ static int read_start(const struct reader *r, const struct yml_node *node, void 
 	return copy_texts(r, node, &conf->start);
 }
 
+/* The values of facts that have no others. */
+static const char *const known_values[SB_FACT_COUNT][15] = {
+	[SB_FACT_OS] = {"linux", "windows"},
+	[SB_FACT_ARCH] = {"386", "amd64", "arm", "arm64", "loong64", "mips", "mips64", "mips64le",
+		"mipsle", "ppc64", "ppc64le", "riscv64", "s390x"},
+	[SB_FACT_LIBC] = {"glibc", "musl", "none"},
+	[SB_FACT_ENGINE] = {"docker", "podman"},
+};
+
+static int check_known(const struct reader *r, const struct yml_node *item, enum sb_fact fact)
+{
+	const char *const *value = known_values[fact];
+	char known[160] = "";
+	size_t len = 0;
+
+	if (!*value)
+		return 0;
+	for (; *value && strcmp(*value, item->text) != 0; value++)
+		len += (size_t)snprintf(
+			known + len, sizeof(known) - len, "%s%s", len ? ", " : "", *value);
+	if (*value)
+		return 0;
+	return fail(r, item->at, "there is no %s '%s'; known are %s", sb_fact_name(fact),
+		item->text, known);
+}
+
 /* A value that no container can have is a mistake. */
 static int check_value(const struct reader *r, const struct yml_node *item, enum sb_fact fact)
 {
@@ -355,7 +381,7 @@ static int check_value(const struct reader *r, const struct yml_node *item, enum
 		return fail(r, item->at, "a value is longer than %d bytes", SB_FACT_MAX - 1);
 	if (fact == SB_FACT_FAMILY && strchr(item->text, ' '))
 		return fail(r, item->at, "a family is one word: '%s'", item->text);
-	return 0;
+	return check_known(r, item, fact);
 }
 
 static int check_values(const struct reader *r, const struct yml_node *node, enum sb_fact fact)

@@ -242,9 +242,16 @@ static int on_close(struct builder *b, const yaml_event_t *event)
 	return 0;
 }
 
+/* What was meant is nearly always a pattern such as *:latest. */
+static int fail_alias(struct builder *b, const yaml_mark_t *mark)
+{
+	return yml_error(b->err, b->name, pos_of(mark),
+		"a text that begins with '*' needs quotes");
+}
+
 static int on_alias(struct builder *b, const yaml_event_t *event)
 {
-	return yml_error(b->err, b->name, pos_of(&event->start_mark), "aliases are not supported");
+	return fail_alias(b, &event->start_mark);
 }
 
 static int on_document(struct builder *b, const yaml_event_t *event)
@@ -291,6 +298,8 @@ static int syntax_error(struct builder *b, const char *text)
 	if (p->error == YAML_READER_ERROR)
 		return yml_error(
 			b->err, b->name, pos_at_offset(text, p->problem_offset), "%s", problem);
+	if (p->context && !strcmp(p->context, "while scanning an alias"))
+		return fail_alias(b, &p->context_mark);
 	return yml_error(b->err, b->name, pos_of(&p->problem_mark), "%s%s%s", problem,
 		p->context ? " " : "", p->context ? p->context : "");
 }

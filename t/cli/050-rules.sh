@@ -125,6 +125,21 @@ good "a pinned file" "1 rule" "version: 1
 payloads: {x: {source: file, path: x.bin, sha256: $(printf '%064d' 7)}}
 rules: [{when: {os: linux}, use: x}]
 "
+like "a file that is not there: a warning" "$out" \
+  "^warning: $tmp/r.yaml:2:12: payload 'x': no such file '$tmp/x.bin'"
+echo other >"$tmp/x.bin"
+sb rules --check "$tmp/r.yaml"
+like "a file with another digest: a warning" "$rc $out" \
+  "^0 warning: $tmp/r.yaml:2:12: payload 'x' is not the pinned one"
+good "a pin that this sbinject does not have" "1 rule" "version: 1
+payloads: {tools-amd64: {source: embedded, sha256: $(printf '%064d' 7)}}
+rules: [{when: {os: linux}, use: tools-amd64}]
+"
+like "a pin that this sbinject does not have: a warning" "$out" "^warning: $tmp/r.yaml:2:12: .*pinned"
+good "a helper container for a user's service" "1 rule" \
+  "$head"$'rules:\n- {when: {}, use: tools-amd64, service: user, graft: true}\n'
+like "a helper container for a user's service: a warning" "$out" \
+  "^warning: $tmp/r.yaml:6:3: 'graft' cannot help where 'service' is 'user'"
 ties=$head'rules:
   - {when: {os: linux, arch: amd64}, use: tools-amd64}
   - {when: {os: linux, distro: kali}, use: tools-amd64}
@@ -144,6 +159,10 @@ bad "an unknown key" 5:1 "'rule'" "$head"$'rule: []\n'
 bad "a duplicate key" 5:1 "" "$head"$'version: 1\nrules: [{when: {}, use: tools-amd64}]\n'
 bad "an unknown fact" 6:12 "'distribution'" "$head"$'rules:\n  - when: {distribution: x}\n'
 bad "an unknown payload" 6:23 "'nope'" "$head"$'rules:\n  - {when: {}, use:   nope}\n'
+bad "a value that no container has" 6:18 "there is no arch 'x86_64'; known are 386, amd64" \
+  "$head"$'rules:\n  - when: {arch: x86_64}\n    use: tools-amd64\n'
+bad "a pattern without quotes" 6:19 "begins with '\*' needs quotes" \
+  "$head"$'rules:\n  - when: {image: */team/*}\n    use: tools-amd64\n'
 bad "a wrong type" 5:8 "" "$head"$'rules: {}\n'
 bad "an anchor" 6:5 "" "$head"$'rules:\n  - &x {when: {}, use: tools-amd64}\n'
 bad "two documents" 7:1 "" "$head"$'rules:\n  - {when: {}, use: tools-amd64}\n---\nversion: 1\n'

@@ -189,7 +189,15 @@ static const struct bad bad_rules[] = {
 	{WHEN("{os: {a: b}}"), "f:4:14: 'os' must be a text or a list of texts"},
 	{WHEN("{os: []}"), "f:4:14: 'os' is empty"},
 	{WHEN("{os: [linux, [x]]}"), "f:4:22: an item must be a text, not a list"},
-	{WHEN("{os: [a, b, a]}"), "f:4:21: duplicate value 'a'"},
+	{WHEN("{distro: [a, b, a]}"), "f:4:25: duplicate value 'a'"},
+	{WHEN("{os: lin*}"), "f:4:14: there is no os 'lin*'; known are linux, windows"},
+	{WHEN("{os: [linux, Linux]}"), "f:4:22: there is no os 'Linux'; known are linux, windows"},
+	{WHEN("{arch: x86_64}"),
+		"f:4:16: there is no arch 'x86_64'; known are 386, amd64, arm, arm64, loong64, "
+		"mips, mips64, mips64le, mipsle, ppc64, ppc64le, riscv64, s390x"},
+	{WHEN("{engine: containerd}"),
+		"f:4:18: there is no engine 'containerd'; known are docker, podman"},
+	{WHEN("{libc: uclibc}"), "f:4:16: there is no libc 'uclibc'; known are glibc, musl, none"},
 	{WHEN("{os: ''}"), "f:4:14: an empty value matches nothing"},
 	{WHEN("{os: [linux, '']}"), "f:4:22: an empty value matches nothing"},
 	{WHEN("{os: ~}"), "f:4:10: 'os' has no value"},
@@ -205,8 +213,8 @@ static const struct bad bad_rules[] = {
 static const struct bad bad_ties[] = {
 	{TWO("os: linux", "os: linux"), TIE},
 	{TWO("", ""), TIE},
-	{TWO("os: [a, b]", "os: [c, b]"), TIE},
-	{TWO("os: a, arch: [x, y]", "arch: [z, x], os: a"), TIE},
+	{TWO("distro: [a, b]", "distro: [c, b]"), TIE},
+	{TWO("distro: a, version: [x, y]", "version: [z, x], distro: a"), TIE},
 	{TWO("family: [debian, rhel]", "family: rhel"), TIE},
 	{TWO("image: 'a*'", "image: 'a*'"), TIE},
 	{TWO("image: 'a*'", "image: abc"), TIE},
@@ -341,7 +349,7 @@ static const char full[] = "rules:				# before what it refers to\n"
 			   "      client: \"inspect_ai 0.3.*\"\n"
 			   "    use: old\n"
 			   "  - {when: {}, service: user, use: tools-amd64, graft: true}\n"
-			   "  - {when: {os: x}, use: tools-amd64, service: root}\n"
+			   "  - {when: {os: windows}, use: tools-amd64, service: root}\n"
 			   "start: [start-server, --verbose]\n"
 			   "install:\n"
 			   "  links: [/opt/inspect-sandbox-tools, /x]\n"
@@ -433,8 +441,8 @@ static const char *const good[] = {
 	INSTALL("path: /a/" FIFTY FIFTY FIFTY FIFTY FIFTY "12"),
 	INSTALL("links: []"),
 	INSTALL("links: [/a, /ab]"),
-	TWO("os: a", "os: b"),
-	TWO("os: a", "arch: x"),
+	TWO("distro: a", "distro: b"),
+	TWO("distro: a", "version: x"),
 	TWO("family: debian", "family: ubuntu"),
 	TWO("image: 'a*'", "image: '*b'"),
 	TWO("label: {k: v}", "label: {k: w}"),
