@@ -27,12 +27,38 @@ static int print_ties(const struct conf *conf, struct sb_err *err)
 	return 0;
 }
 
+/* What a rule would come to, whatever the container. Which embedded payloads there are depends on
+   how sbinject was built, so that one that is not there is no mistake of the rules. */
+static int print_flaws(const struct conf *conf, struct sb_err *err)
+{
+	for (size_t i = 0; i < conf->payload_count; i++) {
+		sb_auto(payload_bytes_release) struct payload_bytes bytes = PAYLOAD_BYTES_INIT;
+		const struct conf_payload *payload = &conf->payloads[i];
+		struct sb_err why = SB_ERR_INIT;
+
+		if (payload_load(payload, &bytes, &why) == 0 || why.code == SB_UNSUPPORTED)
+			continue;
+		if (why.code == SB_FAILED) {
+			*err = why;
+			return -1;
+		}
+		out_line("warning: %s:%d:%d: %s", conf->file, payload->line, payload->column,
+			why.text);
+	}
+	for (size_t i = 0; i < conf->rule_count; i++)
+		if (conf->rules[i].graft && conf->rules[i].service == CONF_USER)
+			out_line("warning: %s:%d:%d: 'graft' cannot help where 'service' is 'user'",
+				conf->file, conf->rules[i].line, conf->rules[i].column);
+	return 0;
+}
+
 static int check(const struct cmd_env *env, struct sb_err *err)
 {
 	sb_auto(conf_freep) struct conf *conf = NULL;
 	const char *file = env->arg_count ? env->args[0] : env->opts.text[OPT_CONFIG];
 
-	if (conf_load(file, &conf, err) < 0 || print_ties(conf, err) < 0)
+	if (conf_load(file, &conf, err) < 0 || print_ties(conf, err) < 0 ||
+		print_flaws(conf, err) < 0)
 		return -1;
 	out_line("%s: %zu rule%s, no error", conf->file, conf->rule_count,
 		conf->rule_count == 1 ? "" : "s");
@@ -127,7 +153,8 @@ const struct cmd cmd_rules = {
 	.summary = "the rules in force; check a file; explain the choice for a container",
 	.help = "Without options: the text of the rules in force and where they were found. "
 		"--check FILE\n"
-		"reads a rules file and reports errors by line and column. --explain CONTAINER "
+		"reads a rules file and reports errors by line and column, and warns of what could not\n"
+		"work. --explain CONTAINER "
 		"shows the\n"
 		"facts that the rules ask about and which of them hold.\n",
 	.opts = OPTS_RULES | OPT(CHECK) | OPT(EXPLAIN),
