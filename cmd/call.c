@@ -99,17 +99,31 @@ static int await_end(struct visit *visit, struct sb_err *err)
 	return out.len || eng_exec_stderr(visit->exec)->len ? visit_explain(visit, &out, err) : 0;
 }
 
+/* The service may be at work still: that it does not answer at all is not known. */
+static int explain_silence(
+	const struct cmd_env *env, const struct cmd_channel *channel, struct sb_err *err)
+{
+	if (err->code != SB_NO_SERVICE || eng_time_left(channel->session.client, 1) > 0)
+		return -1;
+	sb_err_clear(err);
+	return sb_err_set(err, SB_NO_SERVICE,
+		"no reply within %d s; --timeout allows more (what was asked may still be going on)",
+		cmd_timeout_ms(env) / 1000);
+}
+
 static int exchange(const struct cmd_env *env, const struct request *request, struct sb_buf *reply,
 	struct sb_err *err)
 {
 	sb_auto(cmd_channel_close) struct cmd_channel channel = CMD_CHANNEL_INIT;
 	struct visit *visit = &channel.visit;
+	int ret;
 
 	if (cmd_channel_open(env, &channel, err) < 0 ||
 		eng_exec_write(visit->exec, request->line.data, request->line.len, err) < 0 ||
 		eng_exec_write(visit->exec, "\n", 1, err) < 0)
 		return -1;
-	return request->is_notification ? await_end(visit, err) : take_reply(visit, reply, err);
+	ret = request->is_notification ? await_end(visit, err) : take_reply(visit, reply, err);
+	return ret < 0 ? explain_silence(env, &channel, err) : ret;
 }
 
 /* The end of a JSON string that begins at `at` (its quote), or `end`. */
@@ -173,7 +187,8 @@ const struct cmd cmd_call = {
 	.args = "CONTAINER [METHOD [PARAMS]]",
 	.summary = "send one JSON-RPC request to the service, print the whole reply",
 	.help = "PARAMS is a JSON object. Without METHOD the whole request is read from stdin. Exit 0: the\n"
-		"reply is a result. 1: it is an error reply (printed all the same).\n"
+		"reply is a result. 1: it is an error reply (printed all the same). 7: the service is not\n"
+		"there, or did not answer within --timeout.\n"
 		"\n"
 		"  sbinject call web version\n"
 		"  sbinject call web text_editor '{\"command\": \"view\", \"path\": \"/etc/passwd\"}'\n",

@@ -31,6 +31,13 @@ echo 'rubbish' >"$tmp/request"
 run bash -c '"$SBINJECT" call "$1" <"$2"' - "$name" "$tmp/request"
 is 'rubbish: exit 1' "$rc" 1
 
+proxy_start 'stall:resp-body@POST /v1\.[0-9]+/exec/.*/start:0,30'
+DOCKER_HOST=$proxy_host run "$SBINJECT" -t 2 call "$name" version
+is 'no reply in time: exit 7' "$rc" 7
+like 'no reply in time: says so' "$err" 'no reply within 2 s; --timeout allows more'
+is 'no reply in time: one line' "$(wc -l <<<"$err")" 1
+proxy_stop
+
 for i in $(seq 1000); do printf '{"jsonrpc":"2.0","method":"remote_version","id":%d}\n' "$i"; done >"$tmp/many"
 run bash -c '"$SBINJECT" pipe "$1" <"$2"' - "$name" "$tmp/many"
 is 'pipe: exit 0 at the end of input' "$rc" 0
