@@ -167,8 +167,10 @@ int eng_open(const struct eng_endpoint *endpoint, int timeout_ms, struct eng_cli
 	if (!client)
 		return sb_err_nomem(err);
 	client->endpoint = endpoint;
-	client->deadline = sb_deadline(timeout_ms);
-	if (eng_http_new(endpoint, &client->http, err) < 0 || ping(client, err) < 0)
+	if (eng_http_new(endpoint, &client->http, err) < 0)
+		return -1;
+	eng_begin_work(client, timeout_ms);
+	if (ping(client, err) < 0)
 		return -1;
 	sb_log(SB_NOTE, "engine %s %s at %s (from %s), API %s", eng_client_kind_name(client),
 		client->version, endpoint->url, endpoint->why, client->api);
@@ -212,6 +214,7 @@ const struct eng_endpoint *eng_client_endpoint(const struct eng_client *client)
 void eng_begin_work(struct eng_client *client, int timeout_ms)
 {
 	client->deadline = sb_deadline(timeout_ms);
+	client->cleanup_end = SB_NEVER;
 	eng_http_ignore_interrupt(client->http, false);
 }
 
@@ -220,9 +223,11 @@ int eng_time_left(const struct eng_client *client, int cap)
 	return sb_left_ms(client->deadline, cap);
 }
 
-void eng_begin_cleanup(struct eng_client *client, int timeout_ms)
+void eng_begin_cleanup(struct eng_client *client, int spare_ms)
 {
-	client->deadline = sb_deadline(timeout_ms);
+	if (client->cleanup_end == SB_NEVER)
+		client->cleanup_end = sb_deadline(ENG_CLEANUP_MS);
+	client->deadline = client->cleanup_end - spare_ms;
 	eng_http_ignore_interrupt(client->http, true);
 }
 

@@ -13,6 +13,7 @@ struct eng_client {
 	char version[64];
 	char api[16];
 	int64_t deadline;
+	int64_t cleanup_end; /* SB_NEVER before there is any */
 };
 
 enum {

@@ -44,10 +44,13 @@ void eng_begin_work(struct eng_client *client, int timeout_ms);
 int eng_time_left(const struct eng_client *client, int cap);
 
 /*
- * From now on this client cleans up: it has a fresh allowance of time, and an interrupt no longer
- * stops it.
+ * From now on this client cleans up, and an interrupt no longer stops it. The time for that runs
+ * from the first such call of a piece of work: however many steps there are, all of them are over
+ * ENG_CLEANUP_MS later. What comes next may use it but for the last `spare_ms`, which are kept for
+ * a step after that.
  */
-void eng_begin_cleanup(struct eng_client *client, int timeout_ms);
+enum { ENG_CLEANUP_MS = 20 * 1000 };
+void eng_begin_cleanup(struct eng_client *client, int spare_ms);
 
 /* Whether the user asked to stop and this client obeys that. */
 bool eng_is_interrupted(const struct eng_client *client);

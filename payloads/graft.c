@@ -10,7 +10,6 @@
 #include <string.h>
 
 enum {
-	END_TIMEOUT_MS = 20 * 1000, /* to delete the helper container */
 	UNDO_MS = 5 * 1000,	    /* for the helper to delete what it brought */
 	LIFE_MS = 120 * 1000,	    /* a helper that nobody ends does so by itself */
 	STALE_MS = 5 * 1000,	    /* one that is not started for so long was forgotten */
@@ -229,13 +228,14 @@ void graft_end(struct graft *graft, bool undo)
 	if (!graft)
 		return;
 	if (graft->id[0]) {
-		eng_begin_cleanup(graft->client, END_TIMEOUT_MS);
+		eng_begin_cleanup(graft->client, 0);
 		if (undo && graft->streams)
 			await_end(graft->streams);
 		/* Its streams are open until it is gone: it must not undo what has succeeded. */
 		if (eng_container_delete(graft->client, graft->id, &err) < 0)
 			sb_log(SB_NOTE, "the helper container %.12s will end by itself: %s",
 				graft->id, err.text);
+		eng_begin_cleanup(graft->client, GRAFT_END_MS);
 	}
 	eng_exec_close(graft->streams);
 	free(graft);

@@ -41,8 +41,10 @@ int graft_begin(struct visit *visit, const struct graft_program *program, enum v
 
 /*
  * Delete the helper container. With `undo` it is first given the time to delete what it brought.
- * Frees; NULL is fine.
+ * Begins to clean up; what else is done then leaves GRAFT_END_MS for the end of another one. Frees;
+ * NULL is fine.
  */
+enum { GRAFT_END_MS = 5 * 1000 };
 void graft_end(struct graft *graft, bool undo);
 
 #endif

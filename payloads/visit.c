@@ -11,10 +11,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum {
-	CLEANUP_TIMEOUT_MS = 20 * 1000, /* to undo what a failed visit placed */
-	SETTLE_MS = 5 * 1000,		/* an interrupted program may take to finish inside */
-};
+enum { SETTLE_MS = 5 * 1000 }; /* an interrupted program may take to finish inside */
 
 void visit_end(struct visit *visit)
 {
@@ -408,12 +405,18 @@ static int discard_for_user(const struct visit *failed, struct sb_err *err)
 		&stands, err);
 }
 
+/* In the end there must be time to delete the helper container that undoing may need, too. */
+static void begin_undo(const struct plan *plan)
+{
+	eng_begin_cleanup(plan->client, plan->home.beyond ? GRAFT_END_MS : 0);
+}
+
 /* *why stays the reason to be told, with a word added if undoing failed too. */
 static void undo(struct visit *failed, struct sb_err *why)
 {
 	struct sb_err err = SB_ERR_INIT;
 
-	eng_begin_cleanup(failed->plan->client, CLEANUP_TIMEOUT_MS);
+	begin_undo(failed->plan);
 	graft_end(sb_steal(failed->graft), true);
 	/* A container that has stopped keeps what it has: nothing can be deleted from outside. */
 	if (plan_presence(failed->plan) == PLAN_STOPPED)
@@ -446,10 +449,10 @@ static json_t *late_receipt(struct visit *visit)
 	struct sb_err ignored = SB_ERR_INIT;
 	json_t *receipt = NULL;
 
-	eng_begin_cleanup(visit->plan->client, SETTLE_MS);
+	eng_begin_cleanup(visit->plan->client, ENG_CLEANUP_MS - SETTLE_MS);
 	if (visit->exec)
 		receipt = take_receipt(visit, &ignored);
-	eng_begin_cleanup(visit->plan->client, CLEANUP_TIMEOUT_MS);
+	begin_undo(visit->plan);
 	return receipt;
 }
 

@@ -48,6 +48,17 @@ for spec in 'stall:resp@GET /_ping:0,4' "stall:resp@GET $version/containers/.*/j
   "$SBINJECT" -q remove "$name" || :
 done
 
+# Nothing that is run says a word any more: neither the program that was interrupted nor the one that
+# is to undo it. All of that is over after twenty seconds.
+began=$SECONDS
+interrupted "stall:resp-body@POST $version/exec/.*/start:0,60"
+took=$((SECONDS - began))
+[ "$took" -le 23 ] && pass 'interrupted, and all programs silent: ends in time' ||
+  fail 'interrupted, and all programs silent: ends in time' "$took s"
+like 'interrupted, and all programs silent: says what may be left' "$(cat "$tmp/err")" 'may be left inside'
+ok 'interrupted, and all programs silent: remove' "$SBINJECT" remove "$name"
+is 'interrupted, and all programs silent: nothing is left then' "$(ctr_diff "$ENGINE" "$id")" "$before"
+
 ok 'inject' "$SBINJECT" "$name"
 pid=$("$SBINJECT" status --json "$name" | jq .pid)
 # What was there already has been checked when the interrupt is obeyed: that is no loss, and is told.

@@ -246,6 +246,16 @@ fault "garbage@$exec" 3
 fault "cut:resp-body@$exec:20" 3
 fault "cut:resp@$delete#1:0" 0
 
+# An engine that takes its time to delete a container, and a program that says nothing.
+proxy_start "delay@$delete:14" "stall:resp-body@$exec+:0,60"
+began=$SECONDS
+DOCKER_HOST=$proxy_host run "$SBINJECT" -t 4 --graft "$name"
+took=$((SECONDS - began))
+is 'a slow engine: exit code' "$rc" 7
+[ "$took" -le 27 ] && pass 'a slow engine: ends in time' || fail 'a slow engine: ends in time' "$took s: $err"
+[ "$(proxy_requests "$delete")" -gt 0 ] && pass 'a slow engine: was asked to delete' || fail 'a slow engine: was asked to delete' "$(cat "$proxy_log")"
+undone 'a slow engine'
+
 # struck SIGNAL SPEC: the signal comes while the proxy holds that request back; sets $code
 struck() {
   local pid i

@@ -191,12 +191,32 @@ static void test_eng_client__is_interrupted_unless_it_cleans_up(void **state)
 	assert_true(eng_is_interrupted(w.client));
 	assert_fails(&w, eng_container_list(w.client, false, &list, &w.err), SB_INTERRUPTED,
 		"interrupted");
-	eng_begin_cleanup(w.client, 5000);
+	eng_begin_cleanup(w.client, 0);
 	assert_false(eng_is_interrupted(w.client));
 	assert_int_equal(eng_container_list(w.client, false, &list, &w.err), 0);
 	json_decref(list);
 	eng_begin_work(w.client, 5000);
 	assert_true(eng_is_interrupted(w.client));
+	close_world(&w);
+}
+
+static void test_eng_begin_cleanup__never_gets_more_time(void **state)
+{
+	static const struct fake_step steps[] = {FAKE_ANSWER(PONG), FAKE_DO(FAKE_STALL)};
+	struct world w;
+
+	(void)state;
+	OPEN(&w, steps);
+	for (int i = 0; i < 2; i++) {
+		eng_begin_work(w.client, 60000);
+		eng_begin_cleanup(w.client, 15000);
+		assert_in_range(eng_time_left(w.client, 60000), 4000, 5000);
+		sb_sleep_ms(50);
+		eng_begin_cleanup(w.client, 0);
+		assert_in_range(eng_time_left(w.client, 60000), 19000, ENG_CLEANUP_MS - 50);
+		eng_begin_cleanup(w.client, ENG_CLEANUP_MS);
+		assert_int_equal(eng_time_left(w.client, 60000), 0);
+	}
 	close_world(&w);
 }
 
@@ -926,6 +946,7 @@ int main(void)
 		cmocka_unit_test(test_eng_open__gives_up_in_time),
 		cmocka_unit_test(test_eng_client__is_bound_by_its_deadline),
 		cmocka_unit_test(test_eng_client__is_interrupted_unless_it_cleans_up),
+		cmocka_unit_test(test_eng_begin_cleanup__never_gets_more_time),
 		cmocka_unit_test(test_eng_container_inspect__finds_one),
 		cmocka_unit_test(test_eng_container_inspect__tells_why_not),
 		cmocka_unit_test(test_eng_container_inspect__refuses_names_that_cannot_be),

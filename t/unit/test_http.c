@@ -11,6 +11,7 @@
 
 #include "engine/http.h"
 
+#include <netinet/in.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 
@@ -732,6 +733,34 @@ static void test_eng_http_upgrade__gives_up_in_time(void **state)
 	}
 }
 
+static void test_eng_http_upgrade__gives_up_a_silent_handshake(void **state)
+{
+	struct sockaddr_in address = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct eng_endpoint endpoint = ENG_ENDPOINT_INIT;
+	struct world w = {.reply = ENG_HTTP_REPLY_INIT, .err = SB_ERR_INIT};
+	socklen_t len = sizeof(address);
+	sb_autoclose int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int64_t start = sb_now_ms();
+	struct eng_stream *stream;
+	char url[64];
+
+	(void)state;
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &len), 0);
+	snprintf(url, sizeof(url), "https://127.0.0.1:%d", ntohs(address.sin_port));
+	assert_int_equal(eng_endpoint_parse(url, "a test", &endpoint, &w.err), 0);
+	endpoint.tls_verify = false;
+	assert_int_equal(eng_http_new(&endpoint, &w.http, &w.err), 0);
+	assert_int_equal(upgrade(&w, 300, &stream), -1);
+	assert_int_equal(w.err.code, SB_NO_ENGINE);
+	assert_in_range(sb_now_ms() - start, 0, 3000);
+	eng_http_free(w.http);
+	eng_http_reply_release(&w.reply);
+	eng_endpoint_release(&endpoint);
+}
+
 static void test_eng_http_upgrade__stops_when_interrupted(void **state)
 {
 	static const struct fake_step waiting[] = {
@@ -813,6 +842,7 @@ int main(void)
 		cmocka_unit_test(test_eng_http_upgrade__refuses_what_is_not_http),
 		cmocka_unit_test(test_eng_http_upgrade__bounds_the_answer),
 		cmocka_unit_test(test_eng_http_upgrade__gives_up_in_time),
+		cmocka_unit_test(test_eng_http_upgrade__gives_up_a_silent_handshake),
 		cmocka_unit_test(test_eng_http_upgrade__stops_when_interrupted),
 		cmocka_unit_test(test_eng_stream_send__tells_that_the_other_side_is_gone),
 	};
