@@ -10,17 +10,27 @@
 #include <string.h>
 
 enum {
-	UNDO_MS = 5 * 1000,	    /* for the helper to delete what it brought */
-	LIFE_MS = 120 * 1000,	    /* a helper that nobody ends does so by itself */
-	STALE_MS = 5 * 1000,	    /* one that is not started for so long was forgotten */
+	UNDO_MS = 5 * 1000,   /* for the helper to delete what it brought */
+	LIFE_MS = 120 * 1000, /* a helper that nobody ends does so by itself */
+	STALE_MS = 5 * 1000,  /* one that is not started for so long was forgotten */
 	BUSY_MS = 60 * 1000,
+	SEARCH_MS = 2 * 1000, /* an engine may make or give up one that late */
 	PAUSE_MS = 100,
 };
 
 struct graft {
 	struct eng_client *client; /* borrowed */
 	struct eng_exec *streams;  /* owned */
-	char id[65];		   /* "": there is none */
+	const char *nonce;	   /* of the visit; borrowed */
+	char name[64];
+	char id[65]; /* "": there is none, or it is not known */
+	bool lost;   /* one may have been made, but its id is not known */
+};
+
+/* Another run's, which has the name. */
+struct rival {
+	char id[65];
+	int64_t since; /* this run has known of it */
 };
 
 static const char *const when_words[] = {
@@ -58,7 +68,7 @@ static json_t *security(const struct plan *plan)
 	return list;
 }
 
-static json_t *describe(const struct plan *plan, const char *program)
+static json_t *describe(const struct graft *graft, const struct plan *plan, const char *program)
 {
 	const char *userns = sb_json_str(plan->container.doc, "HostConfig.UsernsMode");
 	json_t *host = json_pack("{s:s, s:o, s:s, s:[s], s:[s], s:o, s:b, s:{s:s}, s:{s:s}}",
@@ -69,22 +79,30 @@ static json_t *describe(const struct plan *plan, const char *program)
 
 	return json_pack(
 		"{s:s, s:s, s:s, s:[s], s:[s], s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:{s:[s]}, "
-		"s:{s:s}, s:o}",
+		"s:{s:s, s:s}, s:o}",
 		"Image", plan->container.image_id, "User", "0:0", "WorkingDir", "/", "Entrypoint",
 		program, "Cmd", "graft", "OpenStdin", 1, "StdinOnce", 1, "AttachStdin", 1,
 		"AttachStdout", 1, "AttachStderr", 1, "Tty", 0, "NetworkDisabled", 1, "Healthcheck",
-		"Test", "NONE", "Labels", GRAFT_LABEL, plan->container.id, "HostConfig", host);
+		"Test", "NONE", "Labels", GRAFT_LABEL, plan->container.id, GRAFT_RUN_LABEL,
+		graft->nonce, "HostConfig", host);
+}
+
+static bool has_label(const struct eng_container *container, const char *label, const char *value)
+{
+	const char *text = json_string_value(json_object_get(container->labels, label));
+
+	return text && strcmp(text, value) == 0;
 }
 
 /*
  * What has the name: wait while it is at work, delete it if it was never started or has ended.
  * Names of helper containers are ours by their label only.
  */
-static int clear_name(const struct plan *plan, const char *name, int64_t since, struct sb_err *err)
+static int clear_name(
+	const struct plan *plan, const char *name, struct rival *rival, struct sb_err *err)
 {
 	sb_auto(eng_container_release) struct eng_container other = ENG_CONTAINER_INIT;
 	struct sb_err gone = SB_ERR_INIT;
-	const char *of;
 
 	if (eng_container_inspect(plan->client, name, &other, &gone) < 0) {
 		if (gone.code != SB_NO_CONTAINER) {
@@ -94,13 +112,16 @@ static int clear_name(const struct plan *plan, const char *name, int64_t since, 
 		sb_sleep_ms(PAUSE_MS);
 		return 0;
 	}
-	of = json_string_value(json_object_get(other.labels, GRAFT_LABEL));
-	if (!of || strcmp(of, plan->container.id) != 0)
+	if (!has_label(&other, GRAFT_LABEL, plan->container.id))
 		return sb_err_set(err, SB_FAILED,
 			"a container that is none of sbinject's has the name '%s' of a helper "
 			"container",
 			name);
-	if (!eng_container_runs(&other) && sb_now_ms() - since >= STALE_MS) {
+	if (strcmp(rival->id, other.id) != 0) {
+		memcpy(rival->id, other.id, sizeof(rival->id));
+		rival->since = sb_now_ms();
+	}
+	if (!eng_container_runs(&other) && sb_now_ms() - rival->since >= STALE_MS) {
 		sb_log(SB_NOTE, "deleting the helper container that another run left behind");
 		return eng_container_delete(plan->client, other.id, err);
 	}
@@ -111,21 +132,24 @@ static int clear_name(const struct plan *plan, const char *name, int64_t since, 
 static int create(
 	struct graft *graft, const struct plan *plan, const char *program, struct sb_err *err)
 {
-	json_auto_t *spec = describe(plan, program);
+	json_auto_t *spec = describe(graft, plan, program);
+	struct rival rival = {.id = ""};
 	int64_t since = sb_now_ms();
-	char name[64];
 	int ret;
 
 	if (!spec)
 		return sb_err_nomem(err);
-	snprintf(name, sizeof(name), "sbinject-graft-%.12s", plan->container.id);
-	while ((ret = eng_container_create(graft->client, name, spec, graft->id, err)) == 1) {
+	snprintf(graft->name, sizeof(graft->name), "sbinject-graft-%.12s", plan->container.id);
+	while ((ret = eng_container_create(graft->client, graft->name, spec, graft->id, err)) ==
+		1) {
 		if (sb_now_ms() - since > BUSY_MS)
 			return sb_err_set(err, SB_UNSUPPORTED,
-				"another run's helper container '%s' does not end", name);
-		if (clear_name(plan, name, since, err) < 0)
+				"another run's helper container '%s' does not end", graft->name);
+		if (clear_name(plan, graft->name, &rival, err) < 0)
 			return -1;
 	}
+	/* Only of a refusal it is certain that none is or will be made. */
+	graft->lost = ret < 0 && err->code != SB_UNSUPPORTED;
 	return ret;
 }
 
@@ -192,6 +216,7 @@ int graft_begin(struct visit *visit, const struct graft_program *program, enum v
 	if (!graft)
 		return sb_err_nomem(err);
 	graft->client = visit->plan->client;
+	graft->nonce = visit->nonce;
 	visit->graft = graft;
 	if (graft_check(visit->plan, err) < 0)
 		return -1;
@@ -221,20 +246,49 @@ static void await_end(struct eng_exec *streams)
 		sb_buf_reset(&out);
 }
 
-void graft_end(struct graft *graft, bool undo)
+/* By its name, of which nobody knows whose it is. */
+static int find_lost(struct graft *graft, struct sb_err *err)
 {
+	sb_auto(eng_container_release) struct eng_container found = ENG_CONTAINER_INIT;
+
+	if (eng_container_inspect(graft->client, graft->name, &found, err) < 0)
+		return -1;
+	if (!has_label(&found, GRAFT_RUN_LABEL, graft->nonce))
+		return sb_err_set(err, SB_NO_CONTAINER, "the name is another's");
+	memcpy(graft->id, found.id, sizeof(graft->id));
+	return 0;
+}
+
+/* Not everything that fails once does so again, and one that was lost may appear only now. */
+static void delete (struct graft *graft)
+{
+	int64_t until = sb_deadline(SEARCH_MS);
 	struct sb_err err = SB_ERR_INIT;
 
+	for (;;) {
+		sb_err_clear(&err);
+		if ((graft->id[0] || find_lost(graft, &err) == 0) &&
+			eng_container_delete(graft->client, graft->id, &err) == 0)
+			return;
+		if (sb_left_ms(until, 1) == 0)
+			break;
+		sb_sleep_ms(PAUSE_MS);
+	}
+	if (err.code != SB_NO_CONTAINER)
+		sb_log(SB_NOTE, "the helper container '%s' could not be deleted: %s", graft->name,
+			err.text);
+}
+
+void graft_end(struct graft *graft, bool undo)
+{
 	if (!graft)
 		return;
-	if (graft->id[0]) {
+	if (graft->id[0] || graft->lost) {
 		eng_begin_cleanup(graft->client, 0);
 		if (undo && graft->streams)
 			await_end(graft->streams);
 		/* Its streams are open until it is gone: it must not undo what has succeeded. */
-		if (eng_container_delete(graft->client, graft->id, &err) < 0)
-			sb_log(SB_NOTE, "the helper container %.12s will end by itself: %s",
-				graft->id, err.text);
+		delete (graft);
 		eng_begin_cleanup(graft->client, GRAFT_END_MS);
 	}
 	eng_exec_close(graft->streams);

@@ -11,7 +11,8 @@
  * ends, be it that we are done, have failed, or were killed, it deletes the copy unless the copy
  * has put itself in place meanwhile, ends, and the engine deletes the helper container.
  *
- * For a container there is one at a time, as its name is made from the container's id: what a
+ * For a container there is one at a time, as its name is made from the container's id. By that name
+ * and its nonce a visit finds one whose creation the engine did not confirm, and deletes it. What a
  * killed run left behind without having started it is in the way of the next, which deletes it.
  */
 #ifndef PAYLOADS_GRAFT_H
@@ -19,7 +20,8 @@
 
 #include "payloads/visit.h"
 
-#define GRAFT_LABEL "sbinject.graft" /* on helper containers: the id of the container */
+#define GRAFT_LABEL "sbinject.graft"   /* on helper containers: the id of the container */
+#define GRAFT_RUN_LABEL "sbinject.run" /* and the nonce of the visit that it is for */
 
 /* What is to be brought. */
 struct graft_program {

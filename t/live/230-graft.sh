@@ -221,18 +221,17 @@ undone() {
   clean "$1"
 }
 
-# fault SPEC CODES
+# fault SPEC CODES [started [SECONDS]]
 fault() {
   proxy_start "$1"
-  DOCKER_HOST=$proxy_host run "$SBINJECT" -t 20 --graft "$name"
+  DOCKER_HOST=$proxy_host run "$SBINJECT" -t "${4:-20}" --graft "$name"
   [[ " $2 " == *" $rc "* ]] && pass "$1: exit code" || fail "$1: exit code" "$rc, not $2: $err"
   [ "$(proxy_faults)" -gt 0 ] && pass "$1: was applied" || fail "$1: was applied" "$(cat "$proxy_log")"
   is "$1: one line" "$(grep -c . <<<"$err")" "$([ "$rc" = 0 ] && echo 0 || echo 1)"
   undone "$1" "${3:-}"
 }
 
-# What the engine has made although its answer was lost, the next run deletes.
-fault "cut:resp@$create#1:0" 3 started
+fault "cut:resp@$create#1:0" 3
 fault "reply@$create:500,application/json,{\"message\":\"no\"}" 5
 fault "reply@$create:201,application/json,{\"Id\":\"../x\"}" 1
 fault "cut:req-body@$put:5000" 3
@@ -256,6 +255,9 @@ is 'a slow engine: exit code' "$rc" 7
 [ "$(proxy_requests "$delete")" -gt 0 ] && pass 'a slow engine: was asked to delete' || fail 'a slow engine: was asked to delete' "$(cat "$proxy_log")"
 undone 'a slow engine'
 
+# It makes what it was asked for after we gave up.
+fault "stall:req-body@$create#1:10,5" 3 '' 4
+
 # struck SIGNAL SPEC: the signal comes while the proxy holds that request back; sets $code
 struck() {
   local pid i
@@ -277,9 +279,7 @@ for spec in "stall:resp@$create:0,5" "stall:resp@$put:0,5" "stall:resp@$attach:0
   struck INT "$spec"
   is "interrupted at $spec: exit code" "$code" 130
   like "interrupted at $spec: said" "$(cat "$tmp/err")" 'interrupted'
-  # the engine goes on making what it was asked for
-  [[ $spec == *create* ]] && state=started || state=
-  undone "interrupted at $spec" $state
+  undone "interrupted at $spec"
   struck KILL "$spec"
   is "killed at $spec: exit code" "$code" 137
   undone "killed at $spec" started
