@@ -203,7 +203,8 @@ int eng_exec_close_stdin(struct eng_exec *exec, struct sb_err *err) sb_must_chec
 /*
  * Wait for output and add it to `out`; stderr goes to a bounded buffer (eng_exec_stderr), whose
  * oldest bytes are dropped when it is full. Returns 0 after some output or when timeout_ms passed
- * (-1: until the client's deadline), 1 at the end of the stream.
+ * (-1: until the client's deadline), 1 at the end of the stream; one that ends within a frame has
+ * been broken off.
  */
 int eng_exec_read(struct eng_exec *exec, int timeout_ms, struct sb_buf *out,
 	struct sb_err *err) sb_must_check;

@@ -264,6 +264,9 @@ int eng_exec_read(struct eng_exec *exec, int timeout_ms, struct sb_buf *out, str
 		size_t len;
 		int ret = eng_stream_recv(exec->stream, chunk, sizeof(chunk), left, &len, err);
 
+		if (ret == 1 && !eng_frames_is_whole(&exec->frames))
+			return sb_err_set(err, SB_NO_ENGINE,
+				"the engine broke off a stream in the middle of its output");
 		if (ret)
 			return ret;
 		if (feed(exec, chunk, len, out, err) < 0)

@@ -614,8 +614,7 @@ static int stream_connect(struct eng_http *http, const struct eng_http_req *req,
 		return -1;
 	curl_easy_setopt(stream->easy, CURLOPT_URL, url.data);
 	if (req->timeout_ms > 0 && req->timeout_ms < CONNECT_TIMEOUT_MS)
-		curl_easy_setopt(
-			stream->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)req->timeout_ms);
+		curl_easy_setopt(stream->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)req->timeout_ms);
 	curl_easy_setopt(stream->easy, CURLOPT_CONNECT_ONLY, 1L);
 	code = curl_easy_perform(stream->easy);
 	if (code == CURLE_OK)

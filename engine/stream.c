@@ -48,3 +48,8 @@ int eng_frames_feed(struct eng_frames *frames, const char *data, size_t len, eng
 	}
 	return 0;
 }
+
+bool eng_frames_is_whole(const struct eng_frames *frames)
+{
+	return frames->left == 0 && frames->head_len == 0;
+}

@@ -8,6 +8,7 @@
 
 #include "engine/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct eng_frames {
@@ -27,5 +28,8 @@ typedef int (*eng_frames_sink)(void *ctx, int stream, const char *data, size_t l
 /* A header that no engine writes is an SB_NO_ENGINE error. */
 int eng_frames_feed(struct eng_frames *frames, const char *data, size_t len, eng_frames_sink sink,
 	void *ctx, struct sb_err *err) sb_must_check;
+
+/* Whether what was fed ends between two frames: nothing else is the end of a stream. */
+bool eng_frames_is_whole(const struct eng_frames *frames);
 
 #endif

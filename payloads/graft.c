@@ -188,8 +188,10 @@ static int explain(const struct plan *plan, enum sb_code gone, struct sb_err *er
 		*err = why;
 		return -1;
 	}
-	if (err->code == SB_NO_CONTAINER)
+	if (err->code == SB_NO_CONTAINER) {
 		err->code = gone;
+		sb_err_wrap(err, "it was killed or deleted");
+	}
 	return sb_err_wrap(err, "the helper container for a read-only root");
 }
 
@@ -226,7 +228,7 @@ int graft_begin(struct visit *visit, const struct graft_program *program, enum v
 		return explain(visit->plan, SB_UNSUPPORTED, err);
 	receipt = ask(graft, visit, program, when, err);
 	if (!receipt) /* it ends, and is deleted, when its streams do */
-		return explain(visit->plan, SB_NO_ENGINE, err);
+		return explain(visit->plan, SB_NO_SERVICE, err);
 	return receipt_read_graft(receipt, visit->current, err);
 }
 

@@ -285,6 +285,20 @@ for spec in "stall:resp@$create:0,5" "stall:resp@$put:0,5" "stall:resp@$attach:0
   undone "killed at $spec" started
 done
 
+# Root inside kills the helper as soon as it runs; in between, the engine has the time to delete it.
+cat >"$tmp/killer" <<'S'
+while :; do
+  for p in /proc/[0-9]*; do
+    case $(tr '\0' ' ' <$p/cmdline 2>/dev/null) in *' graft ') kill -9 ${p#/proc/} ;; esac
+  done
+done
+S
+killer=$(exec_opts='{"User":"0:0"}' ctr_exec "$ENGINE" "$id" sh -c "($(cat "$tmp/killer")) >/dev/null 2>&1 & echo \$!")
+proxy_start "stall:resp@$start:0,2"
+DOCKER_HOST=$proxy_host fails 'killed from inside' 7 'helper container.* was killed or deleted' "$SBINJECT" -t 20 --graft "$name"
+as_root kill -9 "$killer"
+undone 'killed from inside'
+
 # The container ends, or is paused, between two steps.
 now() { printf "curl -s -X POST --unix-socket %s 'http://d/containers/%s/%s'" "$(engine_socket "$ENGINE")" "$id" "$1"; }
 for spec in "run@$create:$(now 'kill?signal=KILL')" "run@$start:$(now 'kill?signal=KILL')" \

@@ -717,6 +717,8 @@ static void test_eng_exec_read__tells_of_a_broken_stream(void **state)
 	} rows[] = {
 		{"OCI runtime exec failed", 23, 100, SB_NO_ENGINE, "garbled"},
 		{"\1\0\0\0\0\0\0\5hello", 13, 3, SB_FAILED, "more than the permitted 3 bytes"},
+		{"\1\0\0", 3, 100, SB_NO_ENGINE, "broke off a stream"},
+		{"\2\0\0\0\0\0\0\5hell", 12, 100, SB_NO_ENGINE, "broke off a stream"},
 	};
 
 	(void)state;
@@ -724,7 +726,7 @@ static void test_eng_exec_read__tells_of_a_broken_stream(void **state)
 		const struct fake_step steps[] = {
 			FAKE_ANSWER(PONG), FAKE_ANSWER(CREATED), FAKE_DO(FAKE_STALL)};
 		const struct fake_step start[] = {FAKE_ANSWER(UPGRADED),
-			{FAKE_SEND, rows[i].raw, rows[i].len, 0}, FAKE_DO(FAKE_STALL)};
+			{FAKE_SEND, rows[i].raw, rows[i].len, 0}, FAKE_DO(FAKE_END)};
 		sb_autobuf struct sb_buf out = SB_BUF_INIT(rows[i].max);
 		struct world w;
 		struct eng_exec *exec = start_exec(&w, steps, start, 5000);
