@@ -12,6 +12,8 @@ struct eng_client {
 	enum eng_kind kind;
 	char version[64];
 	char api[16];
+	char arch[32];
+	bool asked_arch;
 	int64_t deadline;
 	int64_t cleanup_end; /* SB_NEVER before there is any */
 };

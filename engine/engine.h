@@ -37,6 +37,12 @@ const char *eng_client_kind_name(const struct eng_client *client); /* "docker", 
 const char *eng_client_version(const struct eng_client *client);   /* "28.5.2"; "" if not said */
 const struct eng_endpoint *eng_client_endpoint(const struct eng_client *client);
 
+/*
+ * The architecture of the engine's own machine, as an OCI word; "" if it does not say. One request,
+ * at the first call.
+ */
+int eng_client_arch(struct eng_client *client, const char **ret, struct sb_err *err) sb_must_check;
+
 /* A fresh allowance of time for the next piece of work; 0 is no bound. */
 void eng_begin_work(struct eng_client *client, int timeout_ms);
 

@@ -48,41 +48,34 @@ const struct payload *payload_by_name(const char *name)
 	return NULL;
 }
 
-static const struct {
-	const char *arch, *payload;
-} own = {
-#if defined(__x86_64__)
-	"amd64",
-	"tools-amd64",
-#elif defined(__aarch64__)
-	"arm64",
-	"tools-arm64",
-#elif defined(__arm__)
-	"arm",
-	"tools-armv7",
-#elif defined(__riscv)
-	"riscv64",
-	"tools-riscv64",
-#elif defined(__powerpc64__)
-	"ppc64le",
-	"tools-ppc64le",
-#elif defined(__s390x__)
-	"s390x",
-	"tools-s390x",
-#else
-	"",
-	"",
-#endif
-};
+const struct payload *payload_for_arch(const char *arch)
+{
+	/* All others have their OCI words. */
+	if (!strcmp(arch, "arm"))
+		arch = "armv7";
+	for (size_t i = 0; i < SB_ARRAY_SIZE(table); i++)
+		if (!strcmp(table[i].arch, arch))
+			return &table[i];
+	return NULL;
+}
 
 const char *payload_own_arch(void)
 {
-	return own.arch;
-}
-
-const struct payload *payload_own(void)
-{
-	return payload_by_name(own.payload);
+#if defined(__x86_64__)
+	return "amd64";
+#elif defined(__aarch64__)
+	return "arm64";
+#elif defined(__arm__)
+	return "arm";
+#elif defined(__riscv)
+	return "riscv64";
+#elif defined(__powerpc64__)
+	return "ppc64le";
+#elif defined(__s390x__)
+	return "s390x";
+#else
+	return "";
+#endif
 }
 
 void payload_bytes_release(struct payload_bytes *bytes)

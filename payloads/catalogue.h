@@ -28,11 +28,11 @@ const struct payload *payload_at(size_t i);
 /* By name; NULL if it is not built in. */
 const struct payload *payload_by_name(const char *name);
 
+/* The program for an architecture, an OCI word; NULL if it is not built in. */
+const struct payload *payload_for_arch(const char *arch);
+
 /* The architecture that sbinject itself was built for, as an OCI word. */
 const char *payload_own_arch(void);
-
-/* The program for it; NULL if it is not built in. */
-const struct payload *payload_own(void);
 
 /* The bytes that a rule uses. `data` is borrowed from the program or from `file`. */
 struct payload_bytes {

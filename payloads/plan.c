@@ -17,13 +17,29 @@ void plan_release(struct plan *plan)
 
 bool plan_is_foreign(const struct plan *plan)
 {
-	return eng_client_endpoint(plan->client)->socket && plan->image.arch[0] &&
-	       strcmp(plan->image.arch, payload_own_arch()) != 0;
+	return plan->image.arch[0] && strcmp(plan->image.arch, plan->engine_arch) != 0;
 }
 
 const char *plan_service(const struct plan *plan)
 {
 	return conf_service_name(plan->as_user ? CONF_USER : CONF_ROOT);
+}
+
+/* An image for this machine behind a local socket is the normal case, not worth a request; but a
+   socket can be forwarded. */
+static int find_engine_arch(struct plan *plan, struct sb_err *err)
+{
+	const char *said;
+
+	plan->engine_arch = payload_own_arch();
+	if (!plan->image.arch[0] || (eng_client_endpoint(plan->client)->socket &&
+					    !strcmp(plan->image.arch, plan->engine_arch)))
+		return 0;
+	if (eng_client_arch(plan->client, &said, err) < 0)
+		return -1;
+	if (*said)
+		plan->engine_arch = said;
+	return 0;
 }
 
 static int find_facts(struct plan *plan, const struct plan_opts *opts, struct sb_err *err)
@@ -33,6 +49,7 @@ static int find_facts(struct plan *plan, const struct plan_opts *opts, struct sb
 
 	/* A foreign one is worth reading a file before something is put in that cannot run. */
 	if (eng_image_inspect(plan->client, &plan->container, &plan->image, err) < 0 ||
+		find_engine_arch(plan, err) < 0 ||
 		recon_facts(&io, &plan->container, &plan->image, conf_facts(opts->conf),
 			plan_is_foreign(plan), &plan->facts, err) < 0)
 		return -1;

@@ -32,6 +32,7 @@ struct plan {
 	const struct conf *conf;   /* borrowed */
 	struct eng_container container;
 	struct eng_image image;
+	const char *engine_arch; /* of the engine's machine; borrowed */
 	struct sb_facts facts;
 	const struct conf_rule *rule;
 	struct payload_bytes payload;
@@ -52,16 +53,16 @@ struct plan {
 void plan_release(struct plan *plan);
 
 /*
- * Decide. Three requests at most (container, image and, where the rules ask for more than the
- * engine's records tell, files), none of which changes anything. Fails with the code that says why
- * this container cannot be served.
+ * Decide. Two requests (container, image), one more where the engine's architecture is not plain,
+ * and some for files where the rules ask for more than the engine's records tell; none of them
+ * changes anything. Fails with the code that says why this container cannot be served.
  */
 int plan_make(struct eng_client *client, const struct plan_opts *opts, const char *ref,
 	struct plan *ret, struct sb_err *err) sb_must_check;
 
 /*
- * Of another architecture than this machine's, which is the engine's own where it is reached by a
- * socket: such a container runs under emulation, or its image's label lies.
+ * Labelled for another architecture than the engine's machine has: such a container runs under
+ * emulation, or its image's label lies.
  */
 bool plan_is_foreign(const struct plan *plan);
 

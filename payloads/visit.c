@@ -327,12 +327,12 @@ json_t *visit_converse(struct visit *visit, json_t *question, struct sb_err *err
 
 /* ---- undoing ---- */
 
-/* The payload itself may not be able to run here; where the engine's own architecture is known,
-   that one's can. */
+/* The payload itself may not be able to run here, while that for the engine's machine is. */
 static int put_cleaner(struct visit *cleaner, struct sb_err *err)
 {
 	const struct plan *plan = cleaner->plan;
-	const struct payload *other = plan_is_foreign(plan) ? payload_own() : NULL;
+	const struct payload *other =
+		plan_is_foreign(plan) ? payload_for_arch(plan->engine_arch) : NULL;
 	const struct graft_program program = {other ? other->sha256 : plan->payload.sha256,
 		other ? other->data : plan->payload.data, other ? other->size : plan->payload.size};
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: the engine is found as the settings say, over TLS too, and -v tells which and why.
 # engines: docker20-tls
-# images: scratch
+# images: scratch mislabel arm64
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 need_sbinject
@@ -26,6 +26,39 @@ ok 'TLS: status' "$SBINJECT" status "$name"
 ok 'TLS: call' "$SBINJECT" call "$name" remote_version
 ok 'TLS: remove' "$SBINJECT" remove "$name"
 is 'TLS: nothing is left' "$(ctr_diff "$ENGINE" "$id")" "$before"
+
+# What the engine's machine is, only the engine knows: of a wrong image the label is noticed, and what
+# cannot run in an emulated container is deleted by what can.
+wrong=$(unique m)
+wrong_id=$(ctr_create "$ENGINE" mislabel "$wrong")
+before_wrong=$(ctr_diff "$ENGINE" "$wrong_id")
+run "$SBINJECT" "$wrong"
+is 'TLS, amd64 programs in an image labelled arm64: exit code' "$rc" 5
+like 'TLS, amd64 programs in an image labelled arm64: said' "$err" 'is labelled'
+is 'TLS, amd64 programs in an image labelled arm64: nothing is left' "$(ctr_diff "$ENGINE" "$wrong_id")" "$before_wrong"
+binfmt_need on
+foreign=$(unique f)
+foreign_id=$(ctr_create "$ENGINE" arm64 "$foreign")
+before_foreign=$(ctr_diff "$ENGINE" "$foreign_id")
+ok 'TLS, emulated: inject' "$SBINJECT" "$foreign"
+ok 'TLS, emulated: remove' "$SBINJECT" remove "$foreign"
+"$SBINJECT" payloads --extract tools-amd64 -o "$tmp/nowhere"
+printf '\0\0' | dd of="$tmp/nowhere" bs=1 seek=18 conv=notrunc 2>/dev/null # for no machine
+cat >"$tmp/nowhere.yaml" <<Y
+version: 1
+payloads:
+  nowhere: {source: file, path: nowhere, sha256: $(sha256sum "$tmp/nowhere" | cut -d' ' -f1)}
+rules:
+  - when: {os: linux}
+    use: nowhere
+Y
+run "$SBINJECT" -c "$tmp/nowhere.yaml" "$foreign"
+is 'TLS, emulated, cannot be run: exit code' "$rc" 5
+like 'TLS, emulated, cannot be run: said' "$err" 'for another architecture'
+unlike 'TLS, emulated, cannot be run: undone' "$err" 'may be left'
+is 'TLS, emulated, cannot be run: nothing is left' "$(ctr_diff "$ENGINE" "$foreign_id")" "$before_foreign"
+exec 6>&-
+
 DOCKER_CERT_PATH=$tmp run "$SBINJECT" status "$name"
 is 'TLS without ca.pem' "$rc" 2
 mkdir "$tmp/certs"

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* What is found out about a container's architecture, and the engine's, and by how many requests.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "payloads/plan.h"
+
+#include "t/unit/fake_engine.c"
+
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define OTHER "mips64le" /* no machine that this is built for */
+
+enum { LOOKS = 40 }; /* at files, none of which is there */
+
+/* The text of an answer, which is the caller's. */
+static char *answer(const char *status, const char *body)
+{
+	char *text;
+
+	assert_true(asprintf(&text, "HTTP/1.1 %s\r\nContent-Length: %zu\r\n\r\n%s", status,
+			    strlen(body), body) > 0);
+	return text;
+}
+
+static char *answer_arch(const char *status, const char *key, const char *arch)
+{
+	char body[100];
+
+	snprintf(body, sizeof(body), "{\"%s\":\"%s\"}", key, arch);
+	return answer(status, body);
+}
+
+static int count(const char *sent, const char *text)
+{
+	int found = 0;
+
+	for (; (sent = strstr(sent, text)) != NULL; sent++)
+		found++;
+	return found;
+}
+
+struct row {
+	const char *image;	     /* what its image is labelled with */
+	const char *status, *engine; /* of the engine's answer; NULL where it is not to be asked */
+	bool foreign;
+};
+
+static void look(const struct row *row, const struct fake_step *steps)
+{
+	sb_auto(plan_release) struct plan plan = PLAN_INIT;
+	struct fake_engine *fake = fake_start(&steps, 1);
+	struct eng_client *client = NULL;
+	struct sb_err err = SB_ERR_INIT;
+	struct plan_opts opts = {0};
+	struct conf *conf = NULL;
+
+	assert_int_equal(conf_load(NULL, &conf, &err), 0);
+	opts.conf = conf;
+	assert_int_equal(eng_open(fake_endpoint(fake), 5000, &client, &err), 0);
+	assert_int_equal(plan_look(client, &opts, "web", &plan, &err), 0);
+	assert_int_equal(plan_is_foreign(&plan), row->foreign);
+	eng_close(client);
+	conf_free(conf);
+	fake_stop(fake);
+	assert_int_equal(
+		count(fake_received(fake, 0, NULL), "GET /v1.51/version "), row->status ? 1 : 0);
+	fake_free(fake);
+}
+
+static void assert_row(const struct row *row)
+{
+	char *texts[] = {
+		strdup("HTTP/1.1 200 OK\r\nApi-Version: 1.51\r\nContent-Length: 2\r\n\r\nOK"),
+		answer("200 OK", "{\"Id\":\"" ID "\",\"Image\":\"sha256:1\"}"),
+		answer_arch("200 OK", "Architecture", row->image),
+		row->status ? answer_arch(row->status, "Arch", row->engine) : NULL,
+		strdup("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"),
+	};
+	struct fake_step steps[2 * (SB_ARRAY_SIZE(texts) + LOOKS) + 1] = {FAKE_DO(FAKE_END)};
+	size_t at = 0;
+
+	for (size_t t = 0; t < SB_ARRAY_SIZE(texts); t++)
+		for (int n = t + 1 < SB_ARRAY_SIZE(texts) ? 1 : LOOKS; texts[t] && n; n--) {
+			steps[at++].what = FAKE_REQUEST;
+			steps[at++] = (struct fake_step){FAKE_SEND, texts[t], strlen(texts[t]), 0};
+		}
+	look(row, steps);
+	for (size_t t = 0; t < SB_ARRAY_SIZE(texts); t++)
+		free(texts[t]);
+}
+
+static void test_plan_is_foreign__is_seen_from_the_engines_machine(void **state)
+{
+	const char *own = payload_own_arch();
+	const struct row rows[] = {
+		{own, NULL, NULL, false},
+		{"", NULL, NULL, false},
+		{OTHER, "200 OK", own, true},
+		{OTHER, "200 OK", OTHER, false},
+		{OTHER, "200 OK", "", true},
+		{OTHER, "403 Forbidden", OTHER, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(rows); i++)
+		assert_row(&rows[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_plan_is_foreign__is_seen_from_the_engines_machine),
+	};
+	struct sb_err err = SB_ERR_INIT;
+
+	setenv("HOME", "/nonexistent", 1);
+	unsetenv("XDG_CONFIG_HOME");
+	unsetenv("SBINJECT_CONFIG");
+	if (eng_global_init(&err) < 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
