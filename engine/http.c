@@ -14,8 +14,9 @@
 
 enum {
 	CONNECT_TIMEOUT_MS = 5000,
-	IDLE_TIMEOUT_S = 20,
+	KEEPALIVE_S = 20, /* of silence over TCP before the other side is asked whether it lives */
 	WAIT_SLICE_MS = 200, /* how often a wait looks at the interrupt flag */
+	SEND_MAX = 16 << 10, /* what TLS makes one record of */
 };
 
 struct eng_http {
@@ -30,6 +31,9 @@ struct eng_stream {
 	CURL *easy;
 	curl_socket_t fd;
 	struct sb_buf early; /* came together with the header */
+	size_t held;	     /* of `out`: tried already, and not sent yet */
+	char out[SEND_MAX];
+	char problem[CURL_ERROR_SIZE];
 };
 
 struct transfer {
@@ -210,6 +214,10 @@ static void set_common(CURL *easy, struct eng_http *http)
 	curl_easy_setopt(easy, CURLOPT_XFERINFODATA, http);
 	if (endpoint->socket)
 		curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, endpoint->socket);
+	/* Whoever has no time limit still learns that the other machine is gone. */
+	curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+	curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_S);
+	curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_S / 4);
 	if (endpoint->tls)
 		set_tls(easy, endpoint);
 }
@@ -234,12 +242,14 @@ static const struct {
 };
 
 /* libcurl speaks of hosts and ports even for a Unix socket; the user gave a URL. */
-static int fail_connect(
-	CURL *easy, const struct eng_endpoint *endpoint, const char *problem, struct sb_err *err)
+static int fail_connect(CURLcode code, CURL *easy, const struct eng_endpoint *endpoint,
+	const char *problem, struct sb_err *err)
 {
 	long number = 0;
 
-	curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number);
+	/* Else it may be of another of the host's addresses. */
+	if (code == CURLE_COULDNT_CONNECT)
+		curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number);
 	for (size_t i = 0; i < SB_ARRAY_SIZE(connect_reasons); i++)
 		if (connect_reasons[i].number == number)
 			return sb_err_set(err, SB_NO_ENGINE,
@@ -260,13 +270,16 @@ static int fail_transfer(CURLcode code, CURL *easy, const struct eng_http *http,
 	if (eng_http_is_interrupted(http))
 		return sb_err_set(err, SB_INTERRUPTED, "interrupted");
 	switch (code) {
+	case CURLE_URL_MALFORMAT:
+		return sb_err_set(err, SB_USAGE, "%s: '%s' is not understood: %s", endpoint->why,
+			endpoint->url, http->problem);
 	case CURLE_COULDNT_CONNECT:
 	case CURLE_COULDNT_RESOLVE_HOST:
 	case CURLE_SSL_CONNECT_ERROR:
 	case CURLE_SSL_CERTPROBLEM:
 	case CURLE_PEER_FAILED_VERIFICATION:
 	case CURLE_SSL_CACERT_BADFILE:
-		return fail_connect(easy, endpoint, http->problem, err);
+		return fail_connect(code, easy, endpoint, http->problem, err);
 	case CURLE_OPERATION_TIMEDOUT:
 		return sb_err_set(err, SB_NO_ENGINE,
 			"the engine at '%s' did not answer %s %s in time; it may be busy with this "
@@ -321,13 +334,7 @@ static int set_request(
 			return -1;
 	}
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, *headers);
-	curl_easy_setopt(
-		easy, CURLOPT_TIMEOUT_MS, (long)(req->timeout_ms > 0 ? req->timeout_ms : 1));
-	/* Of the others, the whole time is limited. */
-	if (req->body_len) {
-		curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-		curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)IDLE_TIMEOUT_S);
-	}
+	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)req->timeout_ms);
 	return 0;
 }
 
@@ -415,6 +422,11 @@ static int recv_now(struct eng_stream *stream, void *data, size_t size, size_t *
 	return curl_easy_recv(stream->easy, data, size, ret_len);
 }
 
+static const char *stream_problem(const struct eng_stream *stream, CURLcode code)
+{
+	return stream->problem[0] ? stream->problem : curl_easy_strerror(code);
+}
+
 int eng_stream_recv(struct eng_stream *stream, void *data, size_t size, int timeout_ms,
 	size_t *ret_len, struct sb_err *err)
 {
@@ -428,7 +440,7 @@ int eng_stream_recv(struct eng_stream *stream, void *data, size_t size, int time
 			return *ret_len ? 0 : 1;
 		if (code != CURLE_AGAIN)
 			return sb_err_set(err, SB_NO_ENGINE, "the engine broke off a stream: %s",
-				curl_easy_strerror((CURLcode)code));
+				stream_problem(stream, (CURLcode)code));
 		if (eng_http_is_interrupted(stream->http))
 			return sb_err_set(err, SB_INTERRUPTED, "interrupted");
 		left = sb_left_ms(deadline, timeout_ms);
@@ -439,19 +451,41 @@ int eng_stream_recv(struct eng_stream *stream, void *data, size_t size, int time
 	}
 }
 
-int eng_stream_send(struct eng_stream *stream, const void *data, size_t len, size_t *ret_len,
-	struct sb_err *err)
+/* TLS that could not send wants the same bytes again, at the same address. */
+static CURLcode send_now(struct eng_stream *stream, const char *data, size_t len, size_t *ret_len)
 {
 	CURLcode code;
 
-	*ret_len = 0;
-	code = curl_easy_send(stream->easy, data, len, ret_len);
+	if (!stream->held) {
+		stream->held = len < SEND_MAX ? len : SEND_MAX;
+		memcpy(stream->out, data, stream->held);
+	}
+	code = curl_easy_send(stream->easy, stream->out, stream->held, ret_len);
 	if (code == CURLE_AGAIN)
 		*ret_len = 0;
+	else
+		stream->held = 0;
+	return code;
+}
+
+int eng_stream_send(struct eng_stream *stream, const void *data, size_t len, size_t *ret_len,
+	struct sb_err *err)
+{
+	CURLcode code = CURLE_OK;
+
+	*ret_len = 0;
+	while (code == CURLE_OK && *ret_len < len) {
+		size_t sent;
+
+		code = send_now(stream, (const char *)data + *ret_len, len - *ret_len, &sent);
+		if (code == CURLE_OK)
+			*ret_len += sent;
+	}
 	if (code == CURLE_OK || code == CURLE_AGAIN)
 		return eng_http_is_interrupted(stream->http)
 			       ? sb_err_set(err, SB_INTERRUPTED, "interrupted")
 			       : 0;
+	sb_log(SB_NOTE, "a stream takes no more: %s", stream_problem(stream, code));
 	*ret_len = 0;
 	return 1;
 }
@@ -504,8 +538,8 @@ static int recv_header(struct eng_stream *stream, struct eng_http_reply *reply, 
 				return -1;
 			return sb_buf_add(&stream->early, raw.data + head, raw.len - head, err);
 		}
-		ret = eng_stream_recv(stream, chunk, sizeof(chunk),
-			sb_left_ms(deadline, IDLE_TIMEOUT_S * 1000), &len, err);
+		ret = eng_stream_recv(
+			stream, chunk, sizeof(chunk), sb_left_ms(deadline, INT_MAX), &len, err);
 		if (ret < 0)
 			return -1;
 		if (len > raw.max - raw.len)
@@ -621,7 +655,7 @@ static int stream_connect(struct eng_http *http, const struct eng_http_req *req,
 		code = curl_easy_getinfo(stream->easy, CURLINFO_ACTIVESOCKET, &stream->fd);
 	if (code != CURLE_OK)
 		return fail_transfer(code, stream->easy, http, req, err);
-	curl_easy_setopt(stream->easy, CURLOPT_ERRORBUFFER, NULL);
+	curl_easy_setopt(stream->easy, CURLOPT_ERRORBUFFER, stream->problem);
 	*ret = sb_steal(stream);
 	return 0;
 }

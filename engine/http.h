@@ -22,7 +22,7 @@ struct eng_http_req {
 	const void *body;
 	size_t body_len;
 	size_t max_reply; /* over it the request fails */
-	int timeout_ms;	  /* for the whole request */
+	int timeout_ms;	  /* for the whole request; 0: no limit */
 	/* Takes the body of a 2xx reply instead of reply->body; non-zero stops the transfer. */
 	int (*sink)(void *ctx, const char *data, size_t len);
 	void *ctx;
@@ -52,8 +52,8 @@ void eng_http_ignore_interrupt(struct eng_http *http, bool ignore);
 bool eng_http_is_interrupted(const struct eng_http *http);
 
 /*
- * One request and its whole reply; 0 for any status. Failing to get one is SB_NO_ENGINE, or
- * SB_INTERRUPTED.
+ * One request and its whole reply; 0 for any status. Failing to get one is SB_NO_ENGINE,
+ * SB_INTERRUPTED, or SB_USAGE where the endpoint's URL is none.
  */
 int eng_http_do(struct eng_http *http, const struct eng_http_req *req, struct eng_http_reply *reply,
 	struct sb_err *err) sb_must_check;
@@ -76,7 +76,10 @@ int eng_stream_fd(const struct eng_stream *stream);
 int eng_stream_recv(struct eng_stream *stream, void *data, size_t size, int timeout_ms,
 	size_t *ret_len, struct sb_err *err) sb_must_check;
 
-/* Send as much as goes at once: *ret_len may be 0. 1: the other side is gone. */
+/*
+ * Send as much as goes at once: *ret_len may be 0. What did not go has to come first, and whole,
+ * the next time: TLS may have begun with it. 1: the other side is gone.
+ */
 int eng_stream_send(struct eng_stream *stream, const void *data, size_t len, size_t *ret_len,
 	struct sb_err *err) sb_must_check;
 

@@ -24,6 +24,12 @@ export DOCKER_HOST=$tcp DOCKER_TLS_VERIFY=1 DOCKER_CERT_PATH=$certs
 ok 'TLS: inject' "$SBINJECT" "$name"
 ok 'TLS: status' "$SBINJECT" status "$name"
 ok 'TLS: call' "$SBINJECT" call "$name" remote_version
+# More than all buffers hold, and replies that nobody reads at first.
+for i in $(seq 3000); do
+  printf '{"jsonrpc":"2.0","method":"remote_version","params":{},"id":"%d-%0999d"}\n' "$i" 0
+done >"$tmp/many"
+run bash -c '"$SBINJECT" pipe "$1" <"$2" | { sleep 2; wc -l; }' - "$name" "$tmp/many"
+is 'TLS: pipe loses nothing' "$rc $out" '0 3000'
 ok 'TLS: remove' "$SBINJECT" remove "$name"
 is 'TLS: nothing is left' "$(ctr_diff "$ENGINE" "$id")" "$before"
 

@@ -11,9 +11,13 @@
 
 #include "engine/http.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <sys/fsuid.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "t/unit/fake_engine.c"
 
@@ -811,6 +815,268 @@ static void test_eng_stream_send__tells_that_the_other_side_is_gone(void **state
 	close_world(&w);
 }
 
+/* ---- TCP and TLS ---- */
+
+/* Where a server is, and our side of it. */
+struct far {
+	struct eng_endpoint endpoint;
+	struct world world;
+};
+
+static void open_far(struct far *far, const char *url)
+{
+	struct world *w = &far->world;
+
+	*far = (struct far){.endpoint = ENG_ENDPOINT_INIT,
+		.world = {.reply = ENG_HTTP_REPLY_INIT, .err = SB_ERR_INIT}};
+	eng_interrupted = 0;
+	assert_int_equal(eng_endpoint_parse(url, "a test", &far->endpoint, &w->err), 0);
+	assert_int_equal(eng_http_new(&far->endpoint, &w->http, &w->err), 0);
+}
+
+static void close_far(struct far *far)
+{
+	eng_http_free(far->world.http);
+	eng_http_reply_release(&far->world.reply);
+	eng_endpoint_release(&far->endpoint);
+}
+
+/* A listening socket on the loopback device, and its port. */
+static int listen_tcp(int *ret_port)
+{
+	struct sockaddr_in at = {
+		.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t size = sizeof(at);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+	*ret_port = ntohs(at.sin_port);
+	return fd;
+}
+
+/* `openssl s_server`: what it is sent comes out of `out`, what is written to `in` it sends. */
+struct tls_server {
+	char dir[64], key[80], cert[80], address[80];
+	pid_t pid;
+	int in, out;
+};
+
+/* A child that does not outlive a test that fails. */
+static pid_t fork_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return pid;
+}
+
+static pid_t spawn(const char *const *argv, int in, int out)
+{
+	pid_t pid = fork_child();
+
+	if (pid)
+		return pid;
+	if (in >= 0)
+		dup2(in, STDIN_FILENO);
+	if (out >= 0)
+		dup2(out, STDOUT_FILENO);
+	if (!freopen("/dev/null", "w", stderr))
+		_exit(126);
+	execvp(argv[0], (char *const *)argv);
+	_exit(127);
+}
+
+/* At a path of its own, or, with a port, on the loopback device. */
+static void start_tls(struct tls_server *s, int port)
+{
+	const char *make[] = {"openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days",
+		"1", "-subj", "/CN=localhost", "-keyout", s->key, "-out", s->cert, NULL};
+	const char *serve[] = {"openssl", "s_server", "-quiet", port ? "-accept" : "-unix",
+		s->address, "-key", s->key, "-cert", s->cert, NULL};
+	int in[2], out[2], status;
+
+	strcpy(s->dir, "/tmp/sbu-XXXXXX"); /* s_server takes 31 bytes for a socket */
+	assert_non_null(mkdtemp(s->dir));
+	snprintf(s->key, sizeof(s->key), "%s/key.pem", s->dir);
+	snprintf(s->cert, sizeof(s->cert), "%s/cert.pem", s->dir);
+	if (port)
+		snprintf(s->address, sizeof(s->address), "127.0.0.1:%d", port);
+	else
+		snprintf(s->address, sizeof(s->address), "%s/e.sock", s->dir);
+	assert_true(waitpid(spawn(make, -1, -1), &status, 0) > 0);
+	assert_int_equal(status, 0);
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	s->pid = spawn(serve, in[0], out[1]);
+	close(in[0]);
+	close(out[1]);
+	s->in = in[1];
+	s->out = out[0];
+}
+
+static void stop_tls(struct tls_server *s)
+{
+	kill(s->pid, SIGKILL);
+	waitpid(s->pid, NULL, 0);
+	close(s->in);
+	close(s->out);
+	unlink(s->key);
+	unlink(s->cert);
+	unlink(s->address);
+	rmdir(s->dir);
+}
+
+/* The server takes its time to begin. Without `ret`, a GET is asked. */
+static int reach(struct world *w, struct eng_stream **ret)
+{
+	int64_t until = sb_deadline(10000);
+	int rc;
+
+	for (;;) {
+		rc = ret ? upgrade(w, 5000, ret) : get(w, 5000);
+		if (rc == 0 || !strstr(w->err.text, "is the engine running?") ||
+			!sb_left_ms(until, 1))
+			return rc;
+		sb_err_clear(&w->err);
+		sb_sleep_ms(20);
+	}
+}
+
+static char letter(size_t at)
+{
+	return (char)('a' + at / 1000 % 26);
+}
+
+/* Check what comes out of the server behind a request's header; *body counts it. */
+static void check_some(const struct tls_server *s, size_t *body, bool *in_body)
+{
+	static const char last[] = "{\"Tty\":false}";
+	static char data[65536];
+	ssize_t n = read(s->out, data, sizeof(data));
+	const char *from = data;
+
+	assert_true(n > 0);
+	if (!*in_body) {
+		from = memmem(data, (size_t)n, last, sizeof(last) - 1);
+		if (!from)
+			return;
+		from += sizeof(last) - 1;
+		*in_body = true;
+	}
+	for (; from < data + n; from++, ++*body)
+		assert_int_equal(*from, letter(*body));
+}
+
+enum { MUCH = 3 << 20 };
+
+/* Of MUCH, the bytes from `done` on, where none of them was the last time. */
+static int send_some(struct world *w, struct eng_stream *stream, size_t done, size_t *ret_len)
+{
+	static char copies[2][MUCH];
+	static unsigned turn;
+	char *copy = copies[turn++ % 2];
+
+	memset(copies[turn % 2], '!', MUCH);
+	for (size_t i = done; i < MUCH; i++)
+		copy[i - done] = letter(i);
+	return eng_stream_send(stream, copy, MUCH - done, ret_len, &w->err);
+}
+
+/* A reader that is slow makes TLS say "again"; then it takes nothing but what it has begun with. */
+static void test_eng_stream_send__loses_nothing_over_tls(void **state)
+{
+	size_t done = 0, body = 0, waits = 0, len;
+	struct eng_stream *stream = NULL;
+	struct tls_server server;
+	bool in_body = false;
+	struct far far;
+
+	(void)state;
+	start_tls(&server, 0);
+	assert_int_equal(write(server.in, UPGRADED, sizeof(UPGRADED) - 1), sizeof(UPGRADED) - 1);
+	open_far(&far, server.address);
+	far.endpoint.tls = true;
+	assert_int_equal(reach(&far.world, &stream), 0);
+	assert_non_null(stream);
+	while (done < MUCH) {
+		assert_int_equal(send_some(&far.world, stream, done, &len), 0);
+		done += len;
+		if (len)
+			continue;
+		waits++;
+		check_some(&server, &body, &in_body);
+	}
+	assert_true(waits > 0);
+	while (body < MUCH)
+		check_some(&server, &body, &in_body);
+	eng_stream_close(stream);
+	close_far(&far);
+	stop_tls(&server);
+}
+
+/* "localhost" is two addresses: that nothing listens at the first says nothing of the second. */
+static void test_eng_http_do__tells_of_a_certificate_that_it_does_not_trust(void **state)
+{
+	struct tls_server server;
+	struct far far;
+	char url[40];
+	int port;
+
+	(void)state;
+	close(listen_tcp(&port));
+	start_tls(&server, port);
+	snprintf(url, sizeof(url), "https://localhost:%d", port);
+	open_far(&far, url);
+	assert_int_equal(reach(&far.world, NULL), -1);
+	assert_int_equal(far.world.err.code, SB_NO_ENGINE);
+	assert_non_null(strstr(far.world.err.text, "certificate"));
+	close_far(&far);
+	stop_tls(&server);
+}
+
+static void test_eng_http_do__takes_an_impossible_port_for_a_mistake(void **state)
+{
+	struct far far;
+
+	(void)state;
+	open_far(&far, "tcp://localhost:10000");
+	strcpy(far.endpoint.host, "localhost:99999");
+	assert_int_equal(get(&far.world, 5000), -1);
+	assert_int_equal(far.world.err.code, SB_USAGE);
+	assert_non_null(strstr(far.world.err.text, "a test: 'tcp://localhost:10000' is not"));
+	close_far(&far);
+}
+
+/* Where there is no limit, that is what tells that the other machine is gone. */
+static void test_eng_http_upgrade__keeps_tcp_alive(void **state)
+{
+	struct eng_stream *stream = NULL;
+	socklen_t size = sizeof(int);
+	struct far far;
+	int port, on = 0;
+	int fd = listen_tcp(&port);
+	pid_t pid = fork_child();
+	char url[40];
+
+	(void)state;
+	if (pid == 0)
+		_exit(write(accept(fd, NULL, NULL), UPGRADED, sizeof(UPGRADED) - 1) < 0 || pause());
+	snprintf(url, sizeof(url), "tcp://127.0.0.1:%d", port);
+	open_far(&far, url);
+	assert_int_equal(upgrade(&far.world, 0, &stream), 0);
+	assert_int_equal(
+		getsockopt(eng_stream_fd(stream), SOL_SOCKET, SO_KEEPALIVE, &on, &size), 0);
+	assert_int_equal(on, 1);
+	eng_stream_close(stream);
+	close_far(&far);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(fd);
+}
+
 static int group_setup(void **state)
 {
 	struct sb_err err = SB_ERR_INIT;
@@ -845,6 +1111,10 @@ int main(void)
 		cmocka_unit_test(test_eng_http_upgrade__gives_up_a_silent_handshake),
 		cmocka_unit_test(test_eng_http_upgrade__stops_when_interrupted),
 		cmocka_unit_test(test_eng_stream_send__tells_that_the_other_side_is_gone),
+		cmocka_unit_test(test_eng_stream_send__loses_nothing_over_tls),
+		cmocka_unit_test(test_eng_http_do__tells_of_a_certificate_that_it_does_not_trust),
+		cmocka_unit_test(test_eng_http_do__takes_an_impossible_port_for_a_mistake),
+		cmocka_unit_test(test_eng_http_upgrade__keeps_tcp_alive),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, NULL);
