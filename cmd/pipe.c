@@ -9,13 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CHUNK = 65536, PENDING_MAX = 1 << 20 };
+enum { CHUNK = 65536, PENDING_MAX = 1 << 20, TAKES_MAX = 16 };
 
 struct relay {
 	struct visit *visit;
 	struct sb_buf pending; /* from stdin, not yet taken by the engine */
 	struct sb_buf first;   /* what came before the first line end: maybe not our program */
 	bool input_ended, closed, answered;
+	bool more; /* of the output may be there already, where poll does not see it */
 };
 
 static int take_input(struct relay *relay, struct sb_err *err)
@@ -65,18 +66,19 @@ static int pass_output(struct relay *relay, const struct sb_buf *out, struct sb_
 	return out_foreign(relay->first.data, relay->first.len, err);
 }
 
-/* Until nothing comes: over TLS, data can be held back where poll does not see it. */
+/* Until nothing comes, or the input has waited long enough. */
 static int take_output(struct relay *relay, struct sb_err *err)
 {
 	sb_autobuf struct sb_buf out = SB_BUF_INIT(SB_MAX_JSON_REPLY);
-	int ret;
+	int ret = 0;
 
-	do {
+	relay->more = true;
+	for (int i = 0; i < TAKES_MAX && ret == 0 && relay->more; i++) {
 		sb_buf_reset(&out);
-		ret = eng_exec_read(relay->visit->exec, 0, &out, err);
+		ret = eng_exec_take(relay->visit->exec, &out, &relay->more, err);
 		if (ret < 0 || pass_output(relay, &out, err) < 0)
 			return -1;
-	} while (ret == 0 && out.len);
+	}
 	if (ret == 1 && !relay->answered &&
 		(relay->first.len || eng_exec_stderr(relay->visit->exec)->len || !relay->closed))
 		return visit_explain(relay->visit, &relay->first, err);
@@ -94,7 +96,7 @@ static int relay_all(struct relay *relay, struct sb_err *err)
 		};
 		int ret;
 
-		if (poll(slots, SB_ARRAY_SIZE(slots), 1000) < 0 && errno != EINTR)
+		if (poll(slots, SB_ARRAY_SIZE(slots), relay->more ? 0 : 1000) < 0 && errno != EINTR)
 			return sb_err_set(err, SB_FAILED, "cannot wait: %s", strerror(errno));
 		if (slots[0].revents && take_input(relay, err) < 0)
 			return -1;

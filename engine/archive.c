@@ -205,7 +205,6 @@ int eng_archive_put(struct eng_client *client, const char *id, const char *path,
 		.type = "application/x-tar",
 		.body = tar,
 		.body_len = len,
-		.timeout_ms = ENG_PUT_TIMEOUT_MS,
 		.max_reply = SB_MAX_ERROR_REPLY,
 	};
 

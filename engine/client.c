@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { PING_TIMEOUT_MS = 10 * 1000 }; /* where the user sets no limit: is anybody there? */
+
 /* The oldest and the newest API that this client was written for and tried with. */
 static const unsigned api_min[2] = {1, 40}, api_max[2] = {1, 51};
 
@@ -26,7 +28,9 @@ int eng_path_begin(const struct eng_client *client, struct sb_buf *path, struct 
 
 int eng_limit_time(const struct eng_client *client, struct eng_http_req *req, struct sb_err *err)
 {
-	req->timeout_ms = sb_left_ms(client->deadline, req->timeout_ms);
+	if (client->deadline == SB_NEVER)
+		return 0;
+	req->timeout_ms = sb_left_ms(client->deadline, INT_MAX);
 	if (req->timeout_ms == 0)
 		return sb_err_set(err, SB_NO_ENGINE,
 			"out of time before %s %s; --timeout allows more", req->method, req->path);
@@ -36,11 +40,6 @@ int eng_limit_time(const struct eng_client *client, struct eng_http_req *req, st
 int eng_call(struct eng_client *client, struct eng_http_req *req, struct eng_http_reply *reply,
 	struct sb_err *err)
 {
-	/* What the user allows for the whole is allowed for a part. */
-	if (!req->timeout_ms)
-		req->timeout_ms = sb_left_ms(client->deadline, INT_MAX);
-	if (req->timeout_ms == INT_MAX)
-		req->timeout_ms = ENG_TIMEOUT_MS;
 	if (!req->max_reply)
 		req->max_reply = SB_MAX_JSON_REPLY;
 	if (eng_is_interrupted(client))
@@ -141,7 +140,7 @@ static int ping(struct eng_client *client, struct sb_err *err)
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
 	struct eng_http_req req = {.method = "GET",
 		.path = "/_ping",
-		.timeout_ms = 10000,
+		.timeout_ms = PING_TIMEOUT_MS,
 		.max_reply = SB_MAX_ERROR_REPLY};
 	char value[128];
 

@@ -18,16 +18,14 @@ struct eng_client {
 	int64_t cleanup_end; /* SB_NEVER before there is any */
 };
 
-enum {
-	ENG_TIMEOUT_MS = 30 * 1000,	 /* of one request */
-	ENG_PUT_TIMEOUT_MS = 120 * 1000, /* of an upload */
-};
-
 /* Start a path: "/v<api>". */
 int eng_path_begin(
 	const struct eng_client *client, struct sb_buf *path, struct sb_err *err) sb_must_check;
 
-/* req->timeout_ms as the client's deadline allows; an error when it has passed. */
+/*
+ * req->timeout_ms as the client's deadline says, as what the user allows for the whole is allowed
+ * for a part; an error when it has passed. Without a deadline it stays as it is.
+ */
 int eng_limit_time(const struct eng_client *client, struct eng_http_req *req,
 	struct sb_err *err) sb_must_check;
 

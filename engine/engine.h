@@ -25,7 +25,8 @@ int eng_global_init(struct sb_err *err) sb_must_check;
 
 /*
  * Connect, ping, and settle the API version. `endpoint` must outlive the client. timeout_ms bounds
- * everything done with this client from now on; 0 is no bound beyond the per-request ones.
+ * everything done with this client from now on, and each part of it; 0 is no bound, but for the
+ * ping.
  */
 int eng_open(const struct eng_endpoint *endpoint, int timeout_ms, struct eng_client **ret,
 	struct sb_err *err) sb_must_check;
@@ -199,7 +200,10 @@ int eng_exec_attach(struct eng_client *client, const char *id, struct eng_exec *
 void eng_exec_close(struct eng_exec *exec);
 void eng_exec_closep(struct eng_exec **exec);
 
-/* Send what goes at once, or all of data, to stdin. 1: the program is gone. */
+/*
+ * Send what goes at once, or all of data, to stdin. What did not go has to come first, and whole,
+ * the next time. 1: the program is gone.
+ */
 int eng_exec_send(struct eng_exec *exec, const void *data, size_t len, size_t *ret_len,
 	struct sb_err *err) sb_must_check;
 int eng_exec_write(
@@ -216,7 +220,14 @@ int eng_exec_read(struct eng_exec *exec, int timeout_ms, struct sb_buf *out,
 	struct sb_err *err) sb_must_check;
 struct sb_buf *eng_exec_stderr(struct eng_exec *exec); /* borrowed */
 
-/* The descriptor to poll for input; data may already be held back: read until nothing comes. */
+/*
+ * The same without waiting, for one piece of what is there: *ret_came tells that there was some,
+ * also when none of it was for `out`.
+ */
+int eng_exec_take(struct eng_exec *exec, struct sb_buf *out, bool *ret_came,
+	struct sb_err *err) sb_must_check;
+
+/* The descriptor to poll for input; data may already be held back: take until nothing comes. */
 int eng_exec_fd(const struct eng_exec *exec);
 
 /* After the end of the stream: the exit status (one more request, repeated until it is known). */

@@ -100,8 +100,7 @@ static int open_streams(struct eng_exec *exec, struct sb_err *err)
 	struct eng_http_req req = {.method = "POST",
 		.type = "application/json",
 		.body = body,
-		.body_len = exec->attached ? 0 : sizeof(body) - 1,
-		.timeout_ms = ENG_TIMEOUT_MS};
+		.body_len = exec->attached ? 0 : sizeof(body) - 1};
 
 	if (eng_path_begin(exec->client, &path, err) < 0 ||
 		sb_buf_addf(&path, err,
@@ -228,13 +227,11 @@ static int take_piece(void *ctx, int stream, const char *data, size_t len)
 	return keep_stderr(&intake->exec->stderr_text, data, len, &intake->err);
 }
 
-/* 1: the time for this wait is over. A program that only talks to stderr must not hold us. */
-static int check_time(const struct eng_exec *exec, int64_t until, struct sb_err *err)
+/* A program that never pauses must not hold us. */
+static int check_time(const struct eng_exec *exec, struct sb_err *err)
 {
 	if (eng_is_interrupted(exec->client))
 		return sb_err_set(err, SB_INTERRUPTED, "interrupted");
-	if (until != SB_NEVER && sb_left_ms(until, 1) == 0)
-		return 1;
 	if (sb_left_ms(exec->client->deadline, 1) == 0)
 		return sb_err_set(
 			err, SB_NO_SERVICE, "the program in the container did not answer in time");
@@ -253,30 +250,43 @@ static int feed(
 	return sb_err_wrap(err, "output of the program in the container");
 }
 
+/* One piece of whatever there is: *ret_len bytes, of which `out` need not have got any. */
+static int take_in(struct eng_exec *exec, int timeout_ms, struct sb_buf *out, size_t *ret_len,
+	struct sb_err *err)
+{
+	int left = sb_left_ms(exec->client->deadline, timeout_ms), ret;
+	char chunk[65536];
+
+	if (check_time(exec, err) < 0)
+		return -1;
+	ret = eng_stream_recv(exec->stream, chunk, sizeof(chunk), left, ret_len, err);
+	return ret ? ret : feed(exec, chunk, *ret_len, out, err);
+}
+
 int eng_exec_read(struct eng_exec *exec, int timeout_ms, struct sb_buf *out, struct sb_err *err)
 {
 	int64_t until = timeout_ms < 0 ? SB_NEVER : sb_now_ms() + timeout_ms;
-	size_t before = out->len;
-	char chunk[65536];
+	size_t before = out->len, len;
 
-	for (;;) {
-		int left = sb_left_ms(exec->client->deadline, sb_left_ms(until, ENG_TIMEOUT_MS));
-		size_t len;
-		int ret = eng_stream_recv(exec->stream, chunk, sizeof(chunk), left, &len, err);
+	do {
+		int ret = take_in(exec, sb_left_ms(until, INT_MAX), out, &len, err);
 
 		if (ret == 1 && !eng_frames_is_whole(&exec->frames))
 			return sb_err_set(err, SB_NO_ENGINE,
 				"the engine broke off a stream in the middle of its output");
 		if (ret)
 			return ret;
-		if (feed(exec, chunk, len, out, err) < 0)
-			return -1;
-		if (out->len != before)
-			return 0;
-		ret = check_time(exec, until, err);
-		if (ret)
-			return ret < 0 ? -1 : 0;
-	}
+	} while (out->len == before && sb_left_ms(until, 1));
+	return 0;
+}
+
+int eng_exec_take(struct eng_exec *exec, struct sb_buf *out, bool *ret_came, struct sb_err *err)
+{
+	size_t len = 0;
+	int ret = take_in(exec, 0, out, &len, err);
+
+	*ret_came = len > 0;
+	return ret;
 }
 
 struct sb_buf *eng_exec_stderr(struct eng_exec *exec)

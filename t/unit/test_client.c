@@ -178,6 +178,24 @@ static void test_eng_client__is_bound_by_its_deadline(void **state)
 	close_world(&w);
 }
 
+/* What the user allows for the whole is allowed for a part, and there is no other limit. */
+static void test_eng_limit_time__gives_all_that_is_left(void **state)
+{
+	struct eng_http_req req = {.method = "PUT", .path = "/x", .timeout_ms = 10};
+	struct eng_client client = {.deadline = SB_NEVER};
+	struct sb_err err = SB_ERR_INIT;
+
+	(void)state;
+	assert_int_equal(eng_limit_time(&client, &req, &err), 0);
+	assert_int_equal(req.timeout_ms, 10);
+	client.deadline = sb_deadline(1000000);
+	assert_int_equal(eng_limit_time(&client, &req, &err), 0);
+	assert_in_range(req.timeout_ms, 900000, 1000000);
+	client.deadline = sb_now_ms();
+	assert_int_equal(eng_limit_time(&client, &req, &err), -1);
+	assert_non_null(strstr(err.text, "out of time before PUT /x; --timeout allows more"));
+}
+
 static void test_eng_client__is_interrupted_unless_it_cleans_up(void **state)
 {
 	static const struct fake_step steps[] = {FAKE_ANSWER(PONG),
@@ -808,6 +826,70 @@ static void test_eng_exec_read__is_not_held_by_endless_stderr(void **state)
 	}
 }
 
+/* Nor may what never pauses on stdout, which is given to the caller piece by piece. */
+static void test_eng_exec_read__is_not_held_by_endless_stdout(void **state)
+{
+	static const char frame[] = "\1\0\0\0\0\0\0\10abcdefgh";
+	static const struct fake_step steps[] = {
+		FAKE_ANSWER(PONG), FAKE_ANSWER(CREATED), FAKE_DO(FAKE_STALL)};
+	static const struct fake_step start[] = {FAKE_ANSWER(UPGRADED),
+		{FAKE_FLOOD, frame, sizeof(frame) - 1, 0}, FAKE_DO(FAKE_END)};
+	struct world w;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct eng_exec *exec = start_exec(&w, steps, start, 20000);
+		sb_autobuf struct sb_buf out = SB_BUF_INIT(1 << 20);
+		int rc;
+
+		eng_begin_work(w.client, i ? 20000 : 300);
+		do {
+			sb_buf_reset(&out);
+			rc = eng_exec_read(exec, -1, &out, &w.err);
+			eng_interrupted = i;
+		} while (rc == 0);
+		assert_fails(
+			&w, rc, i ? SB_INTERRUPTED : SB_NO_SERVICE, i ? "interrupted" : "in time");
+		eng_exec_close(exec);
+		close_world(&w);
+	}
+}
+
+/* Over TLS, poll does not see what follows a frame's header, or a piece of stderr. */
+static void test_eng_exec_take__tells_of_what_is_not_for_stdout(void **state)
+{
+	static const struct fake_step steps[] = {
+		FAKE_ANSWER(PONG), FAKE_ANSWER(CREATED), FAKE_DO(FAKE_STALL)};
+	static const struct fake_step start[] = {FAKE_ANSWER(UPGRADED), {FAKE_TAKE, NULL, 0, 1},
+		FAKE_TEXT("\1\0\0\0\0\0\0\2"), {FAKE_TAKE, NULL, 0, 1},
+		FAKE_TEXT("hi\2\0\0\0\0\0\0\1"), {FAKE_TAKE, NULL, 0, 1}, FAKE_TEXT("x"),
+		{FAKE_TAKE, NULL, 0, 1}, FAKE_DO(FAKE_END)};
+	static const struct {
+		int ret;
+		bool came;
+		const char *out;
+	} rows[] = {{0, true, ""}, {0, true, "hi"}, {0, true, ""}, {1, false, ""}};
+	struct world w;
+	struct eng_exec *exec = start_exec(&w, steps, start, 5000);
+	bool came;
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(rows); i++) {
+		sb_autobuf struct sb_buf out = SB_BUF_INIT(100);
+		struct pollfd slot = {.fd = eng_exec_fd(exec), .events = POLLIN};
+
+		assert_int_equal(eng_exec_take(exec, &out, &came, &w.err), 0);
+		assert_false(came);
+		assert_int_equal(eng_exec_write(exec, ".", 1, &w.err), 0);
+		assert_int_equal(poll(&slot, 1, 3000), 1);
+		assert_int_equal(eng_exec_take(exec, &out, &came, &w.err), rows[i].ret);
+		assert_int_equal(came, rows[i].came);
+		assert_string_equal(sb_buf_str(&out), rows[i].out);
+	}
+	eng_exec_close(exec);
+	close_world(&w);
+}
+
 static void test_eng_exec_write__gives_up_in_time(void **state)
 {
 	static const struct fake_step steps[] = {
@@ -947,6 +1029,7 @@ int main(void)
 		cmocka_unit_test(test_eng_open__refuses_what_is_no_engine),
 		cmocka_unit_test(test_eng_open__gives_up_in_time),
 		cmocka_unit_test(test_eng_client__is_bound_by_its_deadline),
+		cmocka_unit_test(test_eng_limit_time__gives_all_that_is_left),
 		cmocka_unit_test(test_eng_client__is_interrupted_unless_it_cleans_up),
 		cmocka_unit_test(test_eng_begin_cleanup__never_gets_more_time),
 		cmocka_unit_test(test_eng_container_inspect__finds_one),
@@ -968,6 +1051,8 @@ int main(void)
 		cmocka_unit_test(test_eng_exec_read__keeps_the_end_of_stderr),
 		cmocka_unit_test(test_eng_exec_read__gives_up_in_time),
 		cmocka_unit_test(test_eng_exec_read__is_not_held_by_endless_stderr),
+		cmocka_unit_test(test_eng_exec_read__is_not_held_by_endless_stdout),
+		cmocka_unit_test(test_eng_exec_take__tells_of_what_is_not_for_stdout),
 		cmocka_unit_test(test_eng_exec_write__gives_up_in_time),
 		cmocka_unit_test(test_eng_exec_status__tells_why_not),
 		cmocka_unit_test(test_eng_container_create__gives_the_id),
