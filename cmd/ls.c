@@ -3,6 +3,7 @@
 
 #include "cmd/out.h"
 #include "engine/log.h"
+#include "engine/text.h"
 #include "payloads/deliver.h"
 
 #include <stdio.h>
@@ -96,12 +97,12 @@ static void describe_service(struct row *row)
 /* Those with a second slash are what other containers call it by their links. */
 static const char *own_name(const json_t *names)
 {
-	const char *first = json_string_value(json_array_get(names, 0)), *text;
+	const char *first = sb_json_text(json_array_get(names, 0)), *text;
 	const json_t *name;
 	size_t i;
 
 	json_array_foreach (names, i, name) {
-		text = json_string_value(name);
+		text = sb_json_text(name);
 		if (text && !strchr(text + (*text == '/'), '/'))
 			return text + (*text == '/');
 	}
@@ -117,7 +118,7 @@ static int fill_row(const json_t *entry, struct row *row, struct sb_err *err)
 {
 	const char *id = sb_json_str(entry, "Id");
 
-	if (!id || strlen(id) != 64 || strspn(id, "0123456789abcdef") != 64)
+	if (!id || !sb_is_hex64(id))
 		return sb_err_set(err, SB_FAILED, "the engine lists a container without an id");
 	row->full_id = id;
 	snprintf(row->id, sizeof(row->id), "%.12s", id);

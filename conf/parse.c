@@ -4,6 +4,7 @@
 #include "conf/path.h"
 #include "conf/rule.h"
 #include "conf/yaml.h"
+#include "engine/text.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -15,7 +16,6 @@ enum {
 	MAX_LINKS = 16,
 	MAX_START = 8,
 	MAX_NAME = 64,
-	SHA256_DIGITS = 64,
 };
 
 static const char default_path[] = "/var/tmp/.da7be258e003d428/inspect-sandbox-tools";
@@ -182,12 +182,10 @@ static int read_payload_path(const struct reader *r, const struct yml_node *node
 static int read_sha256(const struct reader *r, const struct yml_node *node, void *into)
 {
 	struct conf_payload *payload = into;
-	size_t len = strlen(node->text);
 
-	if (len != SHA256_DIGITS || strspn(node->text, "0123456789abcdef") != len)
-		return fail(r, node->at, "'sha256' must be %d lowercase hexadecimal digits",
-			SHA256_DIGITS);
-	memcpy(payload->sha256, node->text, len + 1);
+	if (!sb_is_hex64(node->text))
+		return fail(r, node->at, "'sha256' must be 64 lowercase hexadecimal digits");
+	strcpy(payload->sha256, node->text);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "conf/rule.h"
 
+#include "engine/json.h"
 #include "engine/text.h"
 
 #include <string.h>
@@ -63,7 +64,7 @@ static bool value_holds(enum sb_fact fact, const char *wanted, const char *actua
 static const char *actual_value(const struct conf_test *test, const struct sb_facts *facts)
 {
 	if (test->fact == SB_FACT_LABEL)
-		return json_string_value(json_object_get(facts->labels, test->label));
+		return sb_json_text(json_object_get(facts->labels, test->label));
 	return facts->value[test->fact][0] ? facts->value[test->fact] : NULL;
 }
 

@@ -104,7 +104,7 @@ static int parse_mounts(enum eng_kind kind, struct eng_container *container, str
 	json_array_foreach (mounts, i, entry)
 		container->mounts[container->mount_count++] = parse_mount(kind, entry);
 	json_object_foreach (tmpfs, path, options) {
-		const char *text = json_is_string(options) ? json_string_value(options) : "";
+		const char *text = sb_json_text(options) ? sb_json_text(options) : "";
 
 		container->mounts[container->mount_count++] = (struct eng_mount){
 			.type = ENG_MOUNT_TMPFS,
@@ -117,17 +117,12 @@ static int parse_mounts(enum eng_kind kind, struct eng_container *container, str
 	return 0;
 }
 
-static bool is_hex_id(const char *id)
-{
-	return strlen(id) == 64 && strspn(id, "0123456789abcdef") == 64;
-}
-
 int eng_container_parse(
 	enum eng_kind kind, json_t *doc, struct eng_container *c, struct sb_err *err)
 {
 	c->doc = json_incref(doc);
 	c->id = text_at(doc, "Id");
-	if (!is_hex_id(c->id))
+	if (!sb_is_hex64(c->id))
 		return sb_err_set(err, SB_FAILED, "the engine tells of a container without an id");
 	c->name = text_at(doc, "Name");
 	c->name += *c->name == '/';

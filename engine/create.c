@@ -2,6 +2,7 @@
 #include "engine/client.h"
 
 #include "engine/clock.h"
+#include "engine/text.h"
 
 #include <string.h>
 
@@ -34,7 +35,7 @@ static int take_id(const struct eng_http_reply *reply, char ret[65], struct sb_e
 
 	if (!doc)
 		return -1;
-	if (!id || strlen(id) != 64 || strspn(id, "0123456789abcdef") != 64)
+	if (!id || !sb_is_hex64(id))
 		return sb_err_set(err, SB_FAILED, "the engine gives no id for a container");
 	memcpy(ret, id, 65);
 	return 0;

@@ -6,7 +6,7 @@
 json_t *sb_json_parse(const char *data, size_t len, const char *what, struct sb_err *err)
 {
 	json_error_t why;
-	json_t *doc = json_loadb(data, len, 0, &why);
+	json_t *doc = json_loadb(data, len, JSON_ALLOW_NUL, &why);
 
 	if (!doc)
 		sb_err_set(err, SB_FAILED, "%s is not valid JSON: %s", what, why.text);
@@ -29,9 +29,16 @@ json_t *sb_json_at(const json_t *doc, const char *path)
 	return (json_t *)doc;
 }
 
+const char *sb_json_text(const json_t *value)
+{
+	const char *text = json_string_value(value);
+
+	return text && strlen(text) == json_string_length(value) ? text : NULL;
+}
+
 const char *sb_json_str(const json_t *doc, const char *path)
 {
-	return json_string_value(sb_json_at(doc, path));
+	return sb_json_text(sb_json_at(doc, path));
 }
 
 long long sb_json_int(const json_t *doc, const char *path, long long other)

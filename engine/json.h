@@ -19,6 +19,9 @@ json_t *sb_json_parse(
 /* The member reached by a dotted path ("State.Running"), or NULL. */
 json_t *sb_json_at(const json_t *doc, const char *path);
 
+/* The text of a string; NULL for anything else, and for a string with a NUL in it. */
+const char *sb_json_text(const json_t *value);
+
 const char *sb_json_str(const json_t *doc, const char *path);		     /* or NULL */
 long long sb_json_int(const json_t *doc, const char *path, long long other); /* or other */
 bool sb_json_bool(const json_t *doc, const char *path);			     /* or false */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/text.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -87,4 +86,9 @@ size_t sb_text_clean(char *dst, size_t size, const char *src, size_t len)
 	}
 	dst[out] = '\0';
 	return out;
+}
+
+bool sb_is_hex64(const char *text)
+{
+	return strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
 }

@@ -8,6 +8,8 @@
 
 #include "engine/base.h"
 
+#include <stdbool.h>
+
 /*
  * Write a printable form of src[0..len) to dst (always terminated). What does not fit is cut on a
  * character boundary and ends in "...". Returns the length written.
@@ -17,5 +19,8 @@ size_t sb_text_clean(char *dst, size_t size, const char *src, size_t len);
 /* Bytes that the UTF-8 character at s takes (1 to 4), or 0 when it is not valid or not printable.
  */
 size_t sb_text_char(const char *s, size_t len);
+
+/* A SHA-256 or a container's id: 64 lower-case hexadecimal digits and no more. */
+bool sb_is_hex64(const char *text);
 
 #endif

@@ -2,6 +2,7 @@
 #include "payloads/deliver.h"
 
 #include "engine/log.h"
+#include "engine/text.h"
 #include "payloads/graft.h"
 #include "payloads/receipt.h"
 
@@ -127,8 +128,7 @@ int deliver_find(struct eng_client *client, const char *id, const char *home_pat
 	if (found)
 		return found;
 	name = strrchr(stat.link, '/');
-	if (stat.type != ENG_LINK || !name || strlen(++name) != 64 ||
-		strspn(name, "0123456789abcdef") != 64)
+	if (stat.type != ENG_LINK || !name || !sb_is_hex64(++name))
 		return 1;
 	memcpy(ret->sha256, name, sizeof(ret->sha256));
 	name -= sizeof(user_dir);

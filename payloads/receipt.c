@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "payloads/receipt.h"
 
+#include "engine/text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -72,9 +74,12 @@ static int copy_word(char *dst, size_t size, const json_t *doc, const char *path
 
 static int copy_digest(char dst[65], const json_t *doc, const char *path, struct sb_err *err)
 {
-	if (copy_word(dst, 65, doc, path, "0123456789abcdef", err) < 0)
-		return -1;
-	return strlen(dst) == 64 ? 0 : garbled("its receipt is incomplete", err);
+	const char *text = sb_json_str(doc, path);
+
+	if (!text || !sb_is_hex64(text))
+		return garbled("its receipt is incomplete", err);
+	strcpy(dst, text);
+	return 0;
 }
 
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-~_";

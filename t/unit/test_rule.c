@@ -167,6 +167,8 @@ static void test_rule_first_failed__names_the_test(void **state)
 	assert_ptr_equal(rule_first_failed(rule, &facts), &rule->tests[2]);
 	facts.labels = labels;
 	assert_null(rule_first_failed(rule, &facts));
+	json_object_set_new(labels, "k", json_stringn("v\0w", 3));
+	assert_ptr_equal(rule_first_failed(rule, &facts), &rule->tests[2]);
 	json_decref(labels);
 }
 

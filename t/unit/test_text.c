@@ -189,6 +189,25 @@ static void test_sb_text_clean__is_clean_for_any_bytes(void **state)
 	}
 }
 
+static void test_sb_is_hex64__wants_64_lower_case_digits(void **state)
+{
+	static const char good[] =
+		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+	char text[66];
+
+	(void)state;
+	assert_true(sb_is_hex64(good));
+	assert_false(sb_is_hex64(good + 1));
+	assert_false(sb_is_hex64(""));
+	snprintf(text, sizeof(text), "%s0", good);
+	assert_false(sb_is_hex64(text));
+	strcpy(text, good);
+	text[63] = 'F';
+	assert_false(sb_is_hex64(text));
+	text[63] = 'g';
+	assert_false(sb_is_hex64(text));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -197,6 +216,7 @@ int main(void)
 		cmocka_unit_test(test_sb_text_clean__escapes_byte_by_byte),
 		cmocka_unit_test(test_sb_text_clean__cuts_between_characters),
 		cmocka_unit_test(test_sb_text_clean__is_clean_for_any_bytes),
+		cmocka_unit_test(test_sb_is_hex64__wants_64_lower_case_digits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
