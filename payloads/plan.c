@@ -47,9 +47,11 @@ static int find_facts(struct plan *plan, const struct plan_opts *opts, struct sb
 	struct recon_engine_ctx ctx = {plan->client, plan->container.id};
 	struct recon_io io = recon_engine_io(&ctx);
 
+	if (eng_image_inspect(plan->client, &plan->container, &plan->image, err) < 0)
+		return -1;
+	recon_platform(&plan->container, &plan->image);
 	/* A foreign one is worth reading a file before something is put in that cannot run. */
-	if (eng_image_inspect(plan->client, &plan->container, &plan->image, err) < 0 ||
-		find_engine_arch(plan, err) < 0 ||
+	if (find_engine_arch(plan, err) < 0 ||
 		recon_facts(&io, &plan->container, &plan->image, conf_facts(opts->conf),
 			plan_is_foreign(plan), &plan->facts, err) < 0)
 		return -1;

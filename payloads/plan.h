@@ -31,7 +31,7 @@ struct plan {
 	struct eng_client *client; /* borrowed */
 	const struct conf *conf;   /* borrowed */
 	struct eng_container container;
-	struct eng_image image;
+	struct eng_image image;	 /* the platform, in OCI's words */
 	const char *engine_arch; /* of the engine's machine; borrowed */
 	struct sb_facts facts;
 	const struct conf_rule *rule;

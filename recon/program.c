@@ -140,8 +140,7 @@ static int look_at_first(
 	if (!name[0] || name[0] == '/')
 		return name[0] ? look_at(search, name, err) : 0;
 	if (strchr(name, '/')) {
-		const char *cwd = sb_json_str(container->doc, "Config.WorkingDir");
-		int n = snprintf(path, sizeof(path), "%s/%s", cwd ? cwd : "", name);
+		int n = snprintf(path, sizeof(path), "%s/%s", container->cwd, name);
 
 		return n < 0 || (size_t)n >= sizeof(path) ? 0 : look_at(search, path, err);
 	}

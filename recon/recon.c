@@ -93,29 +93,30 @@ static void normalise(struct eng_image *platform)
  * What the engine says of the platform. The manifest that the container was made from comes before
  * the image, which may be an index for several platforms.
  */
-static struct eng_image labelled_platform(const struct subject *subject)
+void recon_platform(const struct eng_container *container, struct eng_image *image)
 {
-	const char *os = sb_json_str(subject->container->doc, "Platform");
-	struct eng_image image = {0}, ret = {0};
+	const char *os = sb_json_str(container->doc, "Platform");
+	struct eng_image label = {0}, ret = {0};
 
-	put_lower(image.arch, subject->image->arch);
-	put_lower(image.variant, subject->image->variant);
-	normalise(&image);
-	put_lower(ret.os, subject->image->os);
+	put_lower(label.arch, image->arch);
+	put_lower(label.variant, image->variant);
+	normalise(&label);
+	put_lower(ret.os, image->os);
 	if (!ret.os[0])
 		put_lower(ret.os, os ? os : "");
-	put_lower(ret.arch, subject->container->arch);
+	put_lower(ret.arch, container->arch);
 	normalise(&ret);
-	if (!ret.arch[0] || !strcmp(ret.arch, image.arch)) {
-		put_lower(ret.arch, image.arch);
-		put_lower(ret.variant, image.variant);
+	if (!ret.arch[0] || !strcmp(ret.arch, label.arch)) {
+		put_lower(ret.arch, label.arch);
+		put_lower(ret.variant, label.variant);
 	}
-	return ret;
+	*image = ret;
 }
 
 static int learn_program(const struct subject *subject, struct findings *ret, struct sb_err *err)
 {
-	ret->platform = labelled_platform(subject);
+	ret->platform = *subject->image;
+	recon_platform(subject->container, &ret->platform);
 	ret->program = (struct recon_program){.elf = {.arch = "", .variant = ""}, .libc = ""};
 	if (!subject->need_elf && !(subject->wanted & libc_set) &&
 		(ret->platform.arch[0] || !(subject->wanted & platform_set)))
@@ -207,7 +208,7 @@ static void put_facts(
 }
 
 int recon_facts(const struct recon_io *io, const struct eng_container *container,
-	const struct eng_image *image, sb_fact_set wanted, bool check_elf, struct sb_facts *ret,
+	struct eng_image *image, sb_fact_set wanted, bool check_elf, struct sb_facts *ret,
 	struct sb_err *err)
 {
 	struct subject subject = {io, container, image, wanted, check_elf};
@@ -217,6 +218,7 @@ int recon_facts(const struct recon_io *io, const struct eng_container *container
 		learn_rest(&subject, &findings, err) < 0)
 		return -1;
 	put_facts(&subject, &findings, ret);
+	*image = findings.platform;
 	return 0;
 }
 

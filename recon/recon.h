@@ -27,14 +27,21 @@ struct recon_engine_ctx {
 struct recon_io recon_engine_io(struct recon_engine_ctx *ctx);
 
 /*
+ * Turn `image`, which may hold unknowns, into what all of the engine's records say of the platform,
+ * in OCI's words. Asks nothing.
+ */
+void recon_platform(const struct eng_container *container, struct eng_image *image);
+
+/*
  * Fill the facts of the set `wanted`, and no others (engine and client are the caller's; labels are
- * always set): each file is asked for only if one of them needs it. `image` may hold unknowns. The
- * ELF header of a real file (the program of pid 1, else a shell) decides arch where the image says
- * nothing, and a contradiction between the two is an SB_UNSUPPORTED error that names both, if
- * `wanted` has a fact that needs the ELF (libc, libc_version) or `check_elf` is set.
+ * always set): each file is asked for only if one of them needs it. `image` may hold unknowns and
+ * becomes the platform found. The ELF header of a real file (the program of pid 1, else a shell)
+ * decides arch where the image says nothing, and a contradiction between the two is an
+ * SB_UNSUPPORTED error that names both, if `wanted` has a fact that needs the ELF (libc,
+ * libc_version) or `check_elf` is set.
  */
 int recon_facts(const struct recon_io *io, const struct eng_container *container,
-	const struct eng_image *image, sb_fact_set wanted, bool check_elf, struct sb_facts *ret,
+	struct eng_image *image, sb_fact_set wanted, bool check_elf, struct sb_facts *ret,
 	struct sb_err *err) sb_must_check;
 
 /* A place that a payload could be put into, and why not. */

@@ -31,7 +31,7 @@ struct fixture {
 	struct file files[16];
 	int stats, reads;
 	struct eng_container container;
-	struct eng_image image;
+	struct eng_image image, platform; /* labelled, and found */
 	struct recon_io io;
 };
 
@@ -82,7 +82,8 @@ static int fixture_read(
 static void start(struct fixture *fixture)
 {
 	*fixture = (struct fixture){
-		.container = {.state = "running", .image = "img:1", .path = "", .arch = ""},
+		.container =
+			{.state = "running", .image = "img:1", .path = "", .cwd = "", .arch = ""},
 		.image = {"linux", "amd64", ""},
 		.io = {fixture_stat, fixture_read, NULL},
 	};
@@ -123,7 +124,8 @@ static struct sb_facts learn(struct fixture *fixture, sb_fact_set wanted, bool c
 
 	fixture->stats = fixture->reads = 0;
 	fixture->io.ctx = fixture;
-	if (recon_facts(&fixture->io, &fixture->container, &fixture->image, wanted, check_elf,
+	fixture->platform = fixture->image;
+	if (recon_facts(&fixture->io, &fixture->container, &fixture->platform, wanted, check_elf,
 		    &facts, &err) != 0)
 		fail_msg("%s", err.text);
 	return facts;
@@ -226,6 +228,11 @@ static void test_recon_facts__speaks_oci(void **state)
 		assert_requests(&f, 0, 0);
 		assert_fact(facts, ARCH, rows[i].expected_arch);
 		assert_fact(facts, VARIANT, rows[i].expected_variant);
+		assert_string_equal(f.platform.arch, rows[i].expected_arch);
+		assert_string_equal(f.platform.variant, rows[i].expected_variant);
+		recon_platform(&f.container, &f.image);
+		assert_string_equal(f.image.arch, rows[i].expected_arch);
+		assert_string_equal(f.image.variant, rows[i].expected_variant);
 	}
 }
 
@@ -491,12 +498,12 @@ static void test_recon_facts__finds_a_bare_name_and_a_relative_one(void **state)
 	start(&f);
 	f.image.arch[0] = '\0';
 	f.container.path = "./server";
-	f.container.doc = json_pack("{s:{s:s}}", "Config", "WorkingDir", "/srv");
+	f.container.cwd = "/srv";
 	add_elf(&f, "/srv/./server", &elf, 0);
 	facts = learn(&f, FACT(ARCH), false);
 	assert_requests(&f, 1, 1);
 	assert_fact(facts, ARCH, "arm64");
-	json_decref(f.container.doc);
+	assert_string_equal(f.platform.arch, "arm64");
 }
 
 static void test_recon_facts__follows_a_script_once(void **state)
