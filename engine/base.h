@@ -38,14 +38,15 @@ static inline void sb_closep(int *fd)
 #define sb_autofree sb_auto(sb_freep)
 #define sb_autoclose sb_auto(sb_closep)
 
-/* Limits on what others send us. Exceeding one is an ordinary error, never a truncation. */
+/* Limits on what others send us. Exceeding one is an ordinary error, and a truncation only where it
+ * says so. */
 enum {
 	SB_MAX_JSON_REPLY = 16 << 20,  /* one JSON document from an engine */
 	SB_MAX_ERROR_REPLY = 64 << 10, /* the body of an HTTP error */
 	SB_MAX_HEADERS = 64 << 10,     /* one HTTP header block */
-	SB_MAX_FRAME_TEXT = 64 << 10,  /* diagnostics kept from an exec's streams */
+	SB_MAX_FRAME_TEXT = 64 << 10,  /* diagnostics kept of an exec's: of more, the last */
 	SB_MAX_RECEIPT = 64 << 10,     /* one line from our own program in a container */
-	SB_MAX_FILE_PROBE = 64 << 10,  /* a file of the container read by recon */
+	SB_MAX_FILE_PROBE = 64 << 10,  /* a file of the container read by recon: its first */
 	SB_MAX_CONFIG = 1 << 20,       /* a rules file, an engine's client configuration */
 	SB_MAX_PAYLOAD = 64 << 20,     /* a payload from a file */
 	SB_MAX_RPC = 1 << 30,	       /* one JSON-RPC reply passed through `call` */

@@ -554,7 +554,8 @@ static int recv_header(struct eng_stream *stream, struct eng_http_reply *reply, 
 	}
 }
 
-/* Put the pieces of a chunked body together in place; one that is cut off or odd stays as it is. */
+/* Put the pieces of a chunked body together in place, up to the first one that is cut off or odd.
+ */
 static void join_chunks(struct sb_buf *body)
 {
 	size_t from = 0, to = 0;
@@ -564,9 +565,7 @@ static void join_chunks(struct sb_buf *body)
 		size_t len = strtoul(sb_buf_str(body) + from, &end, 16);
 		size_t start = (size_t)(end - sb_buf_str(body)) + 2;
 
-		if (start > body->len || len > body->len - start || end[0] != '\r')
-			return;
-		if (len == 0)
+		if (start > body->len || end[0] != '\r' || len == 0 || len > body->len - start)
 			break;
 		memmove(body->data + to, body->data + start, len);
 		to += len;

@@ -58,11 +58,6 @@ int sb_log_enable_list(const char *list, struct sb_err *err)
 	return 0;
 }
 
-bool sb_log_on(enum sb_topic topic)
-{
-	return (enabled & topic) != 0;
-}
-
 void sb_log_to(void (*sink)(const char *line))
 {
 	write_line = sink;

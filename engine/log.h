@@ -26,8 +26,6 @@ void sb_log_enable(unsigned topics);
  */
 int sb_log_enable_list(const char *list, struct sb_err *err) sb_must_check;
 
-bool sb_log_on(enum sb_topic topic);
-
 /*
  * Where lines go (without a newline) instead of to stderr: for whoever else writes there, as cmd/
  * does. Call before starting threads.

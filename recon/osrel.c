@@ -20,7 +20,6 @@ static const struct key keys[] = {
 	{"ID", IDENTIFIER, FIELD(id)},
 	{"ID_LIKE", IDENTIFIERS, FIELD(id_like)},
 	{"VERSION_ID", IDENTIFIER, FIELD(version_id)},
-	{"VERSION_CODENAME", IDENTIFIER, FIELD(codename)},
 	{"PRETTY_NAME", FREE_TEXT, FIELD(pretty_name)},
 };
 

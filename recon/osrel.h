@@ -14,7 +14,6 @@ struct osrel {
 	char id[64];
 	char id_like[192]; /* the valid ones, separated by one blank */
 	char version_id[64];
-	char codename[64];     /* VERSION_CODENAME */
 	char pretty_name[256]; /* free text, made printable, cut */
 };
 

@@ -29,7 +29,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_identifiers(osrel.id, sizeof(osrel.id), "");
 	check_identifiers(osrel.id_like, sizeof(osrel.id_like), " ");
 	check_identifiers(osrel.version_id, sizeof(osrel.version_id), "");
-	check_identifiers(osrel.codename, sizeof(osrel.codename), "");
 	left = strnlen(osrel.pretty_name, sizeof(osrel.pretty_name));
 	if (left == sizeof(osrel.pretty_name))
 		abort();

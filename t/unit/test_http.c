@@ -640,6 +640,8 @@ static void test_eng_http_upgrade__gives_a_stream(void **state)
 	}
 }
 
+#define CHUNKED "HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\n"
+
 static void test_eng_http_upgrade__hands_over_a_refusal(void **state)
 {
 	static const struct {
@@ -655,6 +657,11 @@ static void test_eng_http_upgrade__hands_over_a_refusal(void **state)
 		{"HTTP/1.1 400 No\r\nContent-Length: x\r\n\r\n", 400, ""},
 		{"HTTP/1.0 503 No\r\n\r\nold", 503, "old"},
 		{"HTTP/1.1 204 None\r\n\r\n", 204, ""},
+		{CHUNKED "2\r\nab\r\n1\r\nc\r\n0\r\n\r\n", 500, "abc"},
+		{CHUNKED "2\r\nab\r\nzz\r\nc\r\n0\r\n\r\n", 500, "ab"},
+		{CHUNKED "2\r\nab\r\n-1\r\nc\r\n", 500, "ab"},
+		{CHUNKED "2\r\nab\r\n9\r\ncut off", 500, "ab"},
+		{CHUNKED "odd", 500, ""},
 	};
 
 	(void)state;
