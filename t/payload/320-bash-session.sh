@@ -105,6 +105,22 @@ is "$(say BashSession '' 2)" y '… and the output is there the next time'
 say BashSession '(sleep 0.3; echo late)&\n' 0 >/dev/null; sleep 0.8
 t=$(now); like "$(say BashSession '' 9 0.2)" '*late*' 'output between calls is kept'; within $(($(now) - t)) 3000; ok $? '… and is no reason to wait'
 
+# ---- callers who have gone ----
+asker_goes() { # asker_goes SECONDS INPUT: it is killed when the shell has begun with INPUT
+	rm -f "$R/tmp/go" "$R/tmp/told"
+	(W=$W/4; mkdir -p "$W"; say BashSession ": >/tmp/told; until [ -e /tmp/go ]; do sleep 0.1; done; $2\n" "$1" >/dev/null) & j=$!
+	wait_for test -e "$R/tmp/told"
+	pkill -KILL -f '^/t exec'
+	wait $j
+	sleep 0.2
+}
+asker_goes 60 'echo PRECIOUS'; touch "$R/tmp/go"; sleep 1.5
+is "$(say BashSession '' | tail -n1)" PRECIOUS 'output_whose_asker_has_gone_is_kept_for_the_next'
+asker_goes 60 'seq 3000'; (W=$W/4; say BashSession '' 20 >"$W/next") & j=$!
+sleep 0.5; touch "$R/tmp/go"; wait $j
+[ "$(wc -c <"$W/4/next")" -ge 4096 ] && [ "$(sed -n 2p "$W/4/next")" = 2 ]; ok $? '… and a burst goes to the one who is there'
+say BashSession '' 1 >/dev/null
+
 # ---- limits ----
 say BashSession 'echo HEAD; seq 100000; sleep 0.1; echo END\n' 9 0.5 2048 >"$W/out"
 [ "$(wc -c <"$W/out")" -le 2048 ]; ok $? 'output_limit_is_enforced: no more than the limit'

@@ -23,23 +23,34 @@ static void unlink_reader(struct bash_reader *reader)
 	loop_clear_timer(reader->session->host->loop, &reader->timer);
 }
 
-/* Answers with all there is and frees the reader. */
-static void answer(struct bash_reader *reader)
+/* All there is, as a reader with that limit gets it; NULL without memory. */
+static json_t *show(struct output *output, size_t limit)
 {
 	struct buf text = BUF_INIT(OUTPUT_LIMIT_MAX);
-	struct output *output = &reader->session->shell->output;
-	struct rpc_call *call = reader->call;
 	json_t *result = NULL;
 	size_t len;
 
-	if (output_show(output, reader->limit, &text) == 0) {
+	if (output_show(output, limit, &text) == 0) {
 		len = text.len > 0 ? terminal_strip(text.data, text.len) : 0;
 		result = json_stringn_nocheck(len > 0 ? text.data : "", len);
 	}
 	buf_release(&text);
+	return result;
+}
+
+/* Answers with all there is and frees the reader. For a caller who has gone it stays for the next.
+ */
+static void answer(struct bash_reader *reader)
+{
+	struct output *output = &reader->session->shell->output;
+	struct rpc_call *call = reader->call;
+	size_t limit = reader->limit;
+
 	unlink_reader(reader);
 	free(reader);
-	if (rpc_call_result(call, result) == 0)
+	if (call->abandoned)
+		rpc_call_error(call, RPC_HANDLER_ERROR, "CancelledError()", NULL);
+	else if (rpc_call_result(call, show(output, limit)) == 0)
 		output_forget(output);
 }
 
@@ -68,9 +79,14 @@ static void heard(void *owner)
 {
 	struct bash_session *session = owner;
 	bool burst = output_is_burst(&session->shell->output);
-	struct bash_reader *first = NULL;
+	struct bash_reader *first = NULL, *next;
 
-	for (struct bash_reader *reader = session->readers; reader; reader = reader->next) {
+	for (struct bash_reader *reader = session->readers; reader; reader = next) {
+		next = reader->next;
+		if (reader->call->abandoned) {
+			answer(reader);
+			continue;
+		}
 		if (!reader->started) {
 			reader->burst = burst;
 			continue;

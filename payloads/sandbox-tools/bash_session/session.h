@@ -2,7 +2,8 @@
 /*
  * A shell and the callers that wait for what it says. Several may wait at once: what each has to
  * say is passed on in the order it came, the oldest reader gets a burst, and otherwise everything
- * goes to the one whose time is up first; nobody waits longer than by its own clock.
+ * goes to the one whose time is up first; nobody waits longer than by its own clock. A caller who
+ * has gone takes nothing with it.
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_BASH_SESSION_SESSION_H
 #define PAYLOADS_SANDBOX_TOOLS_BASH_SESSION_SESSION_H
