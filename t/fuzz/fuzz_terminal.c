@@ -16,8 +16,9 @@ static struct buf shown(const uint8_t *data, size_t size, size_t limit, size_t p
 {
 	struct buf out = BUF_INIT(1 << 24);
 	struct output output;
+	size_t all = 0;
 
-	output_init(&output);
+	output_init(&output, &all);
 	output_set_limit(&output, limit);
 	for (size_t at = 0; at < size; at += piece) {
 		size_t len = size - at < piece ? size - at : piece;

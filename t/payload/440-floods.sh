@@ -79,4 +79,23 @@ s=$(sed -n 2p "$W/names"); like "$(say "$s" 'echo new
 ')" '*new*' '… and are new'
 wait_for eval '[ "$(pgrep -fc "^yes it floods")" = 2 ]'; is "$(pgrep -fc '^yes it floods')" 2 '… nothing floods on from the old ones'
 "$T" stop-server; is "$?:$(pgrep -fc '^yes')" 0:0 'stop-server ends the floods'
+
+# each may have 10 MiB, as long as not all do
+shipped || done_testing
+"$T" start-server >/dev/null
+for i in $(seq 0 29); do printf '{"jsonrpc":"2.0","id":1,"method":"bash_session_new_session"}\n'; done | "$T" pipe >"$W/out"
+for s in $(jq -r .result.session_name "$W/out"); do
+	rpc bash_session "$(jq -nc --arg s "$s" --arg i "PS1=; head -c 14000000 /dev/zero | tr '\\0' x; echo end; touch $W/said.$s
+" '{session_name:$s,wait_for_output:0,idle_timeout:0,input:$i}')"
+done >/dev/null
+wait_for eval '[ "$(ls "$W" | grep -c "^said")" = 30 ]'; wait_for quiet
+below 290000 '30 shells that have said 14 MB each, unread'
+peak=$(awk '/VmHWM/ {print $2}' "/proc/$(server)/status"); [ "$peak" -lt 290000 ]; ok $? "… nor was it ever more ($peak kB)"
+for s in $(jq -r .result.session_name "$W/out"); do
+	rpc bash_session "$(jq -nc --arg s "$s" '{session_name:$s,wait_for_output:0,idle_timeout:0}')" | jq -r .result | grep -v '^$' >"$W/told"
+	echo "$(sed -n '1s/.* \([0-9]* bytes omitted\).*/\1/p' "$W/told" | grep -c omitted) $(tail -n1 "$W/told" | tail -c 5)"
+done | sort | uniq -c >"$W/ends"
+is "$(awk '{n += $1} END {print n, NR}' "$W/ends"):$(awk '{print $2, $3}' "$W/ends")" '30 1:1 xend' 'each tells its end, and how much is missing'
+below 5000 'and the memory is free'
+"$T" stop-server
 done_testing

@@ -74,6 +74,8 @@ static void test_terminal_strip__removes_nul(void **state)
 
 /* ---- output ---- */
 
+static size_t all; /* memory of all outputs there are */
+
 static void take(struct output *output, size_t limit, const char *wanted)
 {
 	struct buf text = BUF_INIT(1 << 24);
@@ -93,7 +95,7 @@ static void test_output_show__gives_everything_once(void **state)
 	struct output output;
 
 	(void)state;
-	output_init(&output);
+	output_init(&output, &all);
 	take(&output, 10, "");
 	output_add(&output, "ab", 2);
 	output_add(&output, "cd", 2);
@@ -107,7 +109,7 @@ static void test_output_add__decodes_across_pieces(void **state)
 	struct output output;
 
 	(void)state;
-	output_init(&output);
+	output_init(&output, &all);
 	output_add(&output, "\xe2\x82", 2);
 	assert_true(output_is_empty(&output));
 	output_add(&output, "\xac\xff\xc3", 3);
@@ -123,7 +125,7 @@ static struct buf flood(const char *text, size_t count, size_t limit)
 	struct buf out = BUF_INIT(1 << 27);
 	struct output output;
 
-	output_init(&output);
+	output_init(&output, &all);
 	output_set_limit(&output, limit);
 	for (size_t i = 0; i < count; i++)
 		output_add(&output, text, strlen(text));
@@ -234,7 +236,7 @@ static void test_output_set_limit__drops_what_is_beyond(void **state)
 	struct output output;
 
 	(void)state;
-	output_init(&output);
+	output_init(&output, &all);
 	for (int i = 0; i < 100; i++)
 		output_add(&output, "0123456789", 10);
 	output_set_limit(&output, 1000);
@@ -254,7 +256,7 @@ static void test_output_is_burst__from_4096_bytes_on(void **state)
 
 	(void)state;
 	memset(data, 'x', sizeof(data));
-	output_init(&output);
+	output_init(&output, &all);
 	output_add(&output, data, sizeof(data));
 	assert_false(output_is_burst(&output));
 	output_add(&output, "y", 1);
@@ -269,7 +271,7 @@ static void test_output_add__keeps_memory_bounded(void **state)
 
 	(void)state;
 	memset(data, '\xff', sizeof(data));
-	output_init(&output);
+	output_init(&output, &all);
 	output_set_limit(&output, 100000);
 	for (int i = 0; i < 10000; i++) {
 		output_add(&output, data, sizeof(data));
@@ -277,6 +279,35 @@ static void test_output_add__keeps_memory_bounded(void **state)
 	}
 	assert_int_equal(output.dropped + output.bytes.len, 3ull * 4096 * 10000);
 	output_release(&output);
+}
+
+static void test_output_add__has_to_do_with_little_when_others_have_much(void **state)
+{
+	struct output outputs[30];
+	uint64_t said = 30ull * 12 << 20, kept = 0;
+	char data[65536];
+
+	(void)state;
+	memset(data, 'x', sizeof(data));
+	for (size_t i = 0; i < ARRAY_SIZE(outputs); i++) {
+		output_init(&outputs[i], &all);
+		for (int k = 0; k < 192; k++)
+			output_add(&outputs[i], data, sizeof(data));
+		assert_true(all <= OUTPUT_ALL_MAX + i * 2 * OUTPUT_LEAST);
+		assert_true(outputs[i].bytes.len >= OUTPUT_LEAST);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(outputs); i++) {
+		kept += outputs[i].bytes.len + outputs[i].dropped;
+		output_forget(&outputs[i]);
+	}
+	assert_int_equal(kept, said);
+	/* what the others gave back is there for one who needs it */
+	for (int k = 0; k < 64; k++)
+		output_add(&outputs[29], data, sizeof(data));
+	assert_int_equal(outputs[29].bytes.len, 4 << 20);
+	for (size_t i = 0; i < ARRAY_SIZE(outputs); i++)
+		output_release(&outputs[i]);
+	assert_int_equal(all, 0);
 }
 
 int main(void)
@@ -293,6 +324,7 @@ int main(void)
 		cmocka_unit_test(test_output_set_limit__drops_what_is_beyond),
 		cmocka_unit_test(test_output_is_burst__from_4096_bytes_on),
 		cmocka_unit_test(test_output_add__keeps_memory_bounded),
+		cmocka_unit_test(test_output_add__has_to_do_with_little_when_others_have_much),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

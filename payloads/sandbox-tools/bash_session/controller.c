@@ -10,6 +10,7 @@
 
 struct bash {
 	struct bash_host host;
+	size_t unread;
 	unsigned long count;
 	struct bash_session *sessions;
 };
@@ -19,7 +20,7 @@ struct bash *bash_open(struct loop *loop, struct children *children)
 	struct bash *bash = calloc(1, sizeof(*bash));
 
 	if (bash)
-		bash->host = (struct bash_host){loop, children};
+		bash->host = (struct bash_host){loop, children, &bash->unread};
 	return bash;
 }
 

@@ -15,16 +15,26 @@ static bool is_inside(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-void output_init(struct output *output)
+void output_init(struct output *output, size_t *all)
 {
 	/* room for a decoder that makes three bytes of one, and for trimming only now and then */
-	*output = (struct output){
-		.bytes = BUF_INIT(2 * OUTPUT_LIMIT_MAX), .limit = OUTPUT_LIMIT_DEFAULT};
+	*output = (struct output){.bytes = BUF_INIT(2 * OUTPUT_LIMIT_MAX),
+		.all = all,
+		.limit = OUTPUT_LIMIT_DEFAULT};
+}
+
+static void count(struct output *output)
+{
+	size_t now = output->bytes.size + output->bytes.dropped;
+
+	*output->all += now - output->counted;
+	output->counted = now;
 }
 
 void output_release(struct output *output)
 {
 	buf_release(&output->bytes);
+	count(output);
 }
 
 /* How many of the bytes count. */
@@ -47,6 +57,20 @@ void output_set_limit(struct output *output, size_t limit)
 	trim(output);
 }
 
+/* Keeps the last OUTPUT_LEAST bytes, in no more memory than they need. */
+static void shrink(struct output *output)
+{
+	struct buf *bytes = &output->bytes, rest = BUF_INIT(bytes->limit);
+	size_t left = bytes->len < OUTPUT_LEAST ? bytes->len : OUTPUT_LEAST;
+
+	if (buf_add(&rest, bytes->data + bytes->len - left, left) < 0)
+		left = 0;
+	output->dropped += bytes->len - left;
+	buf_release(bytes);
+	*bytes = rest;
+	count(output);
+}
+
 void output_add(struct output *output, const char *data, size_t len)
 {
 	if (utf8_decode(&output->utf8, data, len, false, &output->bytes) < 0)
@@ -54,6 +78,9 @@ void output_add(struct output *output, const char *data, size_t len)
 	/* moving the rest for every few bytes would be slow */
 	if (output->bytes.len > output->limit + output->limit / 2 + OUTPUT_BURST)
 		trim(output);
+	count(output);
+	if (*output->all > OUTPUT_ALL_MAX && output->counted > 2 * OUTPUT_LEAST)
+		shrink(output);
 }
 
 bool output_is_empty(const struct output *output)
@@ -156,4 +183,5 @@ void output_forget(struct output *output)
 {
 	buf_drop(&output->bytes, output->bytes.len);
 	output->dropped = 0;
+	count(output);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a shell has said and nobody has read yet: valid UTF-8, the last bytes of it only, and how
- * many are missing in front. Pure.
+ * many are missing in front. When all shells together have said too much, one that goes on keeps
+ * little of it. Pure.
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_BASH_SESSION_OUTPUT_H
 #define PAYLOADS_SANDBOX_TOOLS_BASH_SESSION_OUTPUT_H
@@ -15,15 +16,20 @@
 #define OUTPUT_LIMIT_DEFAULT ((size_t)10 << 20)
 #define OUTPUT_LIMIT_MAX ((size_t)64 << 20) /* more is not kept, whatever is asked for */
 #define OUTPUT_BURST 4096		    /* so much is not waited upon any longer */
+#define OUTPUT_ALL_MAX ((size_t)256 << 20)  /* memory of all together; then each has to do with */
+#define OUTPUT_LEAST ((size_t)64 << 10)	    /* the last so many bytes */
 
 struct output {
 	struct buf bytes; /* may hold more than the limit; only its end counts then */
+	size_t *all;	  /* memory of all that share it; borrowed */
+	size_t counted;	  /* in there */
 	size_t limit;
 	uint64_t dropped;
 	struct utf8 utf8;
 };
 
-void output_init(struct output *output);
+/* 'all' begins at 0. */
+void output_init(struct output *output, size_t *all);
 void output_release(struct output *output);
 /* What there is beyond the last 'limit' bytes is dropped, now and from now on. */
 void output_set_limit(struct output *output, size_t limit);

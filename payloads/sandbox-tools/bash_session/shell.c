@@ -195,7 +195,7 @@ struct shell *shell_new(const struct bash_host *host, const struct user *user, s
 	shell->host = host;
 	shell->master.fd = -1;
 	shell->input.limit = BASH_INPUT_MAX;
-	output_init(&shell->output);
+	output_init(&shell->output, host->unread);
 	if (pty_open(&pty, user, &why) < 0) {
 		fail_set(fail, "OSError(%d, \"%s\")", why.error, why.text);
 		free(shell);
