@@ -37,6 +37,8 @@ is "$(client slow)" answered 'a request byte by byte, and others meanwhile'
 is "$(client hurried 100)" '100 sent' 'callers that do not wait'
 wait_for eval '[ "$(pgrep -P "$(server)" -c)" = 0 ]'; same '… are nothing special'
 begin deaf 4000; same 'nor are those that do not read their answers'; finish
+is "$(client upto 200000)" '200000 answered' 'who reads late gets everything, one after the other'
+[ "$(rss)" -lt 30000 ]; costs $? "… for little memory ($(rss) kB)"
 begin half 20 2000000
 is "$(cat "$W/o")" '20 begun 0 refused' '20 requests of which half arrives'
 [ "$(rss)" -lt 90000 ]; costs $? "… take no more memory than has come ($(rss) kB)"
@@ -51,6 +53,17 @@ begin half 11 50000000
 is "$(awk '{print $1, ($4 > 0)}' "$W/o")" '11 1' '550 MB of half requests: who is silent for longest is sent away'
 [ "$(rss)" -lt 600000 ]; costs $? "… memory is bounded ($(rss) kB)"
 same '… the server is'; finish
+"$T" stop-server
+
+# answers that nobody reads: one connection waits with its requests, and many are bounded together
+place d; "$T" start-server >/dev/null; first=$(server)
+begin unread 1 40 8388608
+peak=$(awk '/VmHWM/ {print $2}' "/proc/$first/status"); [ "$peak" -lt 400000 ]; costs $? "one client that reads none of 40 long answers ($peak kB)"
+finish
+begin unread 12 12 8388608
+peak=$(awk '/VmHWM/ {print $2}' "/proc/$first/status"); [ "$peak" -lt 400000 ]; costs $? "12 of them, with 12 answers each ($peak kB)"
+is "$(timeout 20 python3 "$CLIENT" "$S" calls 100)" '100 answered' '… others are answered'
+same '… it is the same server'; finish
 "$T" stop-server
 
 # ---- no descriptors left ----

@@ -12,6 +12,9 @@ half N [BYTES]         N requests of 60 MB, of which BYTES arrive; held until st
 slow                   a request, byte by byte, with others between
 hurried N              N requests whose sender does not wait for the answer
 deaf N                 N requests whose answers nobody reads, until stdin ends
+unread N M BYTES       N connections that ask for M replies of BYTES each and read none, until
+                       stdin ends
+upto N                 N requests before the first answer is read; then all answers
 bad                    what is no request, in many ways; prints how each connection ends
 Each prints one line of words; it exits with 1 when an answer is wrong.
 """
@@ -20,6 +23,7 @@ import json
 import socket
 import struct
 import sys
+import threading
 import time
 
 HEAD = struct.Struct(">II")
@@ -198,6 +202,33 @@ def deaf(path, n):
     wait_for_end()
 
 
+def unread(path, n, m, size):
+    first = Connection(path)
+    pid, held = first.call("exec_remote_start", command=f"head -c {size} /dev/zero | tr '\\0' x; exec sleep 1000")["pid"], 0
+    while held < int(size):
+        held = len(first.call("exec_remote_poll", pid=pid, ack_seq=0)["stdout"])
+    deaf_ones = [Connection(path) for _ in range(int(n))]
+    for c in deaf_ones:
+        try:
+            for _ in range(int(m)):
+                c.send("exec_remote_poll", pid=pid, ack_seq=0)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+    time.sleep(1)
+    assert first.call("remote_version")
+    print(n, "deaf")
+    wait_for_end()
+
+
+def upto(path, n):
+    c = Connection(path)
+    text = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "remote_version"}).encode()
+    threading.Thread(target=c.sock.sendall, args=[b"".join(HEAD.pack(len(text), i) + text for i in range(int(n)))]).start()
+    time.sleep(1)
+    tags = {c.receive()[0] for _ in range(int(n))}
+    print(len(tags), "answered")
+
+
 def bad(path):
     texts = {
         "length": HEAD.pack(0xFFFFFFFF, 1),
@@ -222,5 +253,5 @@ def bad(path):
 
 
 if __name__ == "__main__":
-    what = {f.__name__: f for f in (calls, jobs, drain, flood, many, hold, half, slow, hurried, deaf, bad)}
+    what = {f.__name__: f for f in (calls, jobs, drain, flood, many, hold, half, slow, hurried, deaf, unread, upto, bad)}
     what[sys.argv[2]](sys.argv[1], *sys.argv[3:])

@@ -25,9 +25,11 @@ struct conn {
 	struct server *server;
 	struct buf in, out;
 	int64_t heard; /* when something came last */
+	int64_t told;  /* when something went out last, or began to wait */
 	struct pending *calls;
 	unsigned call_count;
 	bool no_more; /* the client has closed its sending half */
+	bool waits;   /* requests may have come that are not begun, for lack of room */
 	bool busy;    /* inside a callback: do not free */
 	bool broken;
 	struct conn *next, **link;
@@ -48,6 +50,7 @@ static void conn_close(struct conn *conn)
 		conn->next->link = conn->link;
 	server->conn_count--;
 	server->half -= conn->in.len;
+	server->unsent -= conn->out.len;
 	buf_release(&conn->in);
 	buf_release(&conn->out);
 	free(conn);
@@ -69,7 +72,17 @@ static void flush(struct conn *conn)
 		}
 		sent += (size_t)n;
 	}
+	if (sent == 0)
+		return;
 	buf_drop(&conn->out, sent);
+	conn->server->unsent -= sent;
+	conn->told = io_now();
+}
+
+/* May another request of it begin? */
+static bool has_room(const struct conn *conn)
+{
+	return conn->out.len < CONN_UNSENT_MAX && conn->call_count < CONN_CALLS_MAX;
 }
 
 /* Sets what to wait for next, and closes a connection that has nothing left to do. */
@@ -79,39 +92,73 @@ static void settle(struct conn *conn)
 
 	if (conn->busy)
 		return;
-	if (conn->broken || (conn->no_more && !conn->calls && conn->out.len == 0)) {
+	if (conn->broken ||
+		(conn->no_more && !conn->calls && conn->out.len == 0 && !conn->waits)) {
 		conn_close(conn);
 		return;
 	}
-	if (!conn->no_more && conn->out.len < CONN_UNSENT_MAX && conn->call_count < CONN_CALLS_MAX)
+	if (!conn->no_more && has_room(conn))
 		events |= EPOLLIN;
-	if (conn->out.len > 0)
+	/* what waits begins from the loop: here somebody else's request may be in the middle of it
+	 */
+	if (conn->out.len > 0 || (conn->waits && has_room(conn)))
 		events |= EPOLLOUT;
 	loop_change(&conn->server->loop, &conn->watch, events);
+}
+
+static void queue(struct conn *conn, uint32_t tag, const char *text, size_t len)
+{
+	size_t before = conn->out.len;
+
+	/* an answer that cannot even be queued ends the connection: the client must not wait */
+	if ((before > 0 && before + len > CONN_UNSENT_ALL_MAX) ||
+		frame_add(&conn->out, tag, text, len) < 0)
+		conn->broken = true;
+	conn->server->unsent += conn->out.len - before;
+	if (before == 0)
+		conn->told = io_now();
+	if (!conn->busy && !conn->broken)
+		flush(conn);
+}
+
+/* Answers that nobody reads are not to fill the memory; a single one may be of any size. */
+static void drop_deaf(struct server *server)
+{
+	while (server->unsent > CONN_UNSENT_ALL_MAX) {
+		struct conn *deafest = NULL;
+
+		for (struct conn *conn = server->conns; conn; conn = conn->next)
+			if (conn->out.len > 0 && (!deafest || conn->told < deafest->told))
+				deafest = conn;
+		if (!deafest || deafest->out.len == server->unsent)
+			return;
+		server->unsent -= deafest->out.len;
+		buf_release(&deafest->out);
+		deafest->broken = true;
+		settle(deafest);
+	}
 }
 
 static void deliver(struct rpc_call *call, const char *text, size_t len)
 {
 	struct pending *pending = (struct pending *)call;
+	struct server *server = call->host;
 	struct conn *conn = pending->conn;
 
-	((struct server *)call->host)->running--;
+	server->running--;
 	if (conn) {
 		*pending->link = pending->next;
 		if (pending->next)
 			pending->next->link = pending->link;
 		conn->call_count--;
-		/* an answer that cannot even be queued ends the connection: the client must not
-		   wait */
-		if (frame_add(&conn->out, pending->tag, text, len) < 0)
-			conn->broken = true;
-		if (!conn->busy && !conn->broken)
-			flush(conn);
+		if (!conn->broken)
+			queue(conn, pending->tag, text, len);
 	}
 	rpc_request_release(&call->req);
 	free(pending);
 	if (conn)
 		settle(conn);
+	drop_deaf(server);
 }
 
 static void run_frame(struct conn *conn, const struct frame *frame)
@@ -137,19 +184,23 @@ static void run_frame(struct conn *conn, const struct frame *frame)
 	rpc_dispatch(server->methods, RPC_IN_SERVER, &pending->call, frame->data, frame->len);
 }
 
+/* Begins what has come, as far as there is room for it. */
 static void run_frames(struct conn *conn)
 {
 	struct buf rest = conn->in;
 	struct frame frame;
-	int r = 0;
+	int r = 1;
 
-	while (!conn->broken && (r = frame_find(&rest, FRAME_REQUEST_MAX, &frame)) > 0) {
+	while (!conn->broken && has_room(conn) &&
+		(r = frame_find(&rest, FRAME_REQUEST_MAX, &frame)) > 0) {
 		run_frame(conn, &frame);
 		rest.data += FRAME_HEAD_SIZE + frame.len;
 		rest.len -= FRAME_HEAD_SIZE + frame.len;
 	}
 	if (r < 0)
 		conn->broken = true;
+	conn->waits = r > 0;
+	conn->server->half -= conn->in.len - rest.len;
 	buf_drop(&conn->in, conn->in.len - rest.len);
 }
 
@@ -171,8 +222,6 @@ static void make_room(struct server *server, const struct conn *current)
 
 static void receive(struct conn *conn)
 {
-	struct server *server = conn->server;
-	size_t before = conn->in.len;
 	ssize_t n;
 
 	if (buf_reserve(&conn->in, READ_SIZE) < 0) {
@@ -186,11 +235,8 @@ static void receive(struct conn *conn)
 	}
 	conn->no_more = n == 0;
 	conn->in.len += (size_t)n;
+	conn->server->half += (size_t)n;
 	conn->heard = io_now();
-	if (n > 0)
-		run_frames(conn);
-	server->half += conn->in.len - before;
-	make_room(server, conn);
 }
 
 static void on_ready(struct loop_watch *watch, uint32_t events)
@@ -202,8 +248,11 @@ static void on_ready(struct loop_watch *watch, uint32_t events)
 		receive(conn);
 	else if (events & (EPOLLHUP | EPOLLERR))
 		conn->broken = true;
-	if (!conn->broken)
+	if (!conn->broken) {
+		run_frames(conn);
 		flush(conn);
+		make_room(conn->server, conn);
+	}
 	conn->busy = false;
 	settle(conn);
 }
@@ -257,6 +306,9 @@ void conn_quiesce(struct server *server)
 	for (struct conn *conn = server->conns; conn; conn = next) {
 		next = conn->next;
 		conn->no_more = true;
+		conn->waits = false;
+		server->half -= conn->in.len;
+		buf_release(&conn->in);
 		settle(conn);
 	}
 }

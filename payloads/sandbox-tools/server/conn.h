@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Connections of the server: frames in, method calls, frames out. A connection that goes away
- * leaves its requests running; their answers are dropped.
+ * leaves its requests running; their answers are dropped. One whose client does not read its
+ * answers has to wait with its other requests, and is closed when there is too much of that.
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_SERVER_CONN_H
 #define PAYLOADS_SANDBOX_TOOLS_SERVER_CONN_H
@@ -12,8 +13,11 @@
 #define CONN_HALF_MAX                                                                       \
 	((size_t)512 << 20) /* of unfinished requests; who was silent for longest is closed \
 			     */
-#define CONN_UNSENT_MAX ((size_t)8 << 20) /* nothing is read while so much waits to be sent */
+#define CONN_UNSENT_MAX ((size_t)8 << 20) /* no request is begun while so much waits to be sent */
 #define CONN_CALLS_MAX 4096		  /* nor while so many requests of it are under way */
+#define CONN_UNSENT_ALL_MAX                                                              \
+	((size_t)256 << 20) /* over all connections; who has not read for longest is closed \
+			     */
 
 /* Takes over an accepted descriptor and says hello; closes it when there is no memory. */
 void conn_open(struct server *server, int fd);

@@ -55,7 +55,8 @@ struct server {
 
 	struct conn *conns;
 	unsigned conn_count, conn_max;
-	size_t half;	  /* bytes of requests that are not yet complete */
+	size_t half;	  /* bytes of requests that are not yet complete, or not yet begun */
+	size_t unsent;	  /* bytes of answers that wait to be sent */
 	unsigned running; /* requests under way */
 
 	struct loop_watch signals;
