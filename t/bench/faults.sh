@@ -56,6 +56,9 @@ if wants jobs; then
 	fresh; r=$(client jobs "$JOBS" 300); line "$JOBS jobs, 300 at once" "$r"
 	fresh; r=$(client flood 'exec sleep 1000' 1000 | wc -w); line '1000 jobs that sleep' "$r started"
 	began=$(ms); "$PROGRAM" stop-server; echo "  stopped in $(($(ms) - began)) ms, $(pgrep -fc '^sleep 1000') left"
+	fresh; pids=$(client flood 'setsid sleep 1001 & exec sleep 1000' 1000); began=$(ms)
+	r=$(for pid in $pids; do echo '{"jsonrpc":"2.0","id":1,"method":"exec_remote_kill","params":{"pid":'"$pid"'}}'; done | "$PROGRAM" pipe | grep -c '"result"')
+	line '1000 jobs killed at once' "$r killed, $(pgrep -fc '^sleep 100[01]') left"
 fi
 if wants output; then
 	bytes=$((GIGABYTES * 1000000000))

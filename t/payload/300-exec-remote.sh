@@ -213,6 +213,11 @@ others=; for i in $(seq 300); do sleep 900 & others="$others $!"; done
 reads() { awk '/^syscr/ {print $2}' "/proc/$(server)/io"; }
 n=$(reads); for i in $(seq 20); do poll "$(start true)" >/dev/null; done; n=$((($(reads) - n) / 20))
 [ $n -lt 100 ]; ok $? "the_end_of_a_job_costs_no_look_at_every_process ($n reads, with 300 of them)"
+all=$(seq 100 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_start","params":{"command":"setsid sleep 209 \& sleep 210"}}/' | "$T" pipe | jq .result.pid)
+wait_for eval '[ "$(pgrep -fc "^sleep (209|210)")" = 200 ]'
+n=$(reads); for pid in $all; do echo '{"jsonrpc":"2.0","id":1,"method":"exec_remote_kill","params":{"pid":'"$pid"',"ack_seq":0}}'; done | "$T" pipe | grep -c '"seq": 1' >"$W/n"
+wait_for eval '[ "$(pgrep -fc "^sleep (209|210)")" = 0 ]'; is "$(cat "$W/n"):$(pgrep -fc '^sleep (209|210)')" 100:0 'many killed at once are all gone, with what they started'
+n=$((($(reads) - n) / 100)); [ $n -lt 300 ]; ok $? "endings_at_once_share_a_look_at_every_process ($n reads each, with 600 of them)"
 # shellcheck disable=SC2086
 kill $others
 many=1000; shipped || many=100 # a process under sanitizers is slow to fork

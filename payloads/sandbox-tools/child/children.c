@@ -111,6 +111,7 @@ void children_free(struct children *children)
 		while (children->buckets[i])
 			child_forget(children->buckets[i]);
 	loop_clear_timer(children->loop, &children->timer);
+	processes_release(&children->all);
 	buf_release(&children->errors);
 	free(children);
 }

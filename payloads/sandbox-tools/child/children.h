@@ -30,8 +30,10 @@ struct child_ending {
 	unsigned long long born;
 	bool terminal, reaped;
 	int64_t kill_at, give_up_at;
+	unsigned rounds; /* of killing, without a pause */
 	struct child_member *members; /* as /proc showed them last */
 	size_t count, size;
+	unsigned long seen; /* the snapshot that showed them, or is older than the child */
 	void (*done)(void *cookie);
 	void *cookie;
 	struct child_ending *next, **link; /* while it is going on */
@@ -43,6 +45,10 @@ struct children {
 	struct rlimit core, files; /* what the server was started with */
 	struct child *buckets[CHILDREN_BUCKETS];
 	struct child_ending *endings;
+	struct processes all; /* the endings' snapshot of /proc */
+	int all_error;	      /* of taking it */
+	unsigned long all_number;
+	int64_t all_until; /* how long it is good enough */
 	/* the end of all */
 	bool ending;
 	struct loop_timer timer;

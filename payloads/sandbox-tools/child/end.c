@@ -13,7 +13,8 @@
 
 #define LOOK_MS 50	  /* for what is reaped by others than us */
 #define LOOK_KILLED_MS 10 /* what was killed is soon gone */
-#define KILL_ROUNDS 8	  /* in which killed processes may start others, at a time */
+#define KILL_ROUNDS 8	  /* one after the other, while there is always somebody new */
+#define SNAPSHOT_MS 20	  /* how long one is good enough for endings that have not seen it */
 
 /* ---- what belongs to it ---- */
 
@@ -36,6 +37,23 @@ static bool is_number_taken(const struct child_ending *ending)
 		if (child->pid == ending->leader && child->ending != ending)
 			return true;
 	return false;
+}
+
+/*
+ * The processes there are. Many endings at once share a look at them; but none is shown again what
+ * it has seen: what has come or gone since its last signals is in the next one. 0 or -errno.
+ */
+static int look(struct child_ending *ending)
+{
+	struct children *children = ending->children;
+
+	if (ending->seen == children->all_number || io_now() >= children->all_until) {
+		children->all_error = processes_read(&children->all);
+		children->all_number++;
+		children->all_until = io_in(SNAPSHOT_MS);
+	}
+	ending->seen = children->all_number;
+	return children->all_error;
 }
 
 static int remember(struct child_ending *ending, const struct processes *all)
@@ -61,11 +79,13 @@ static int remember(struct child_ending *ending, const struct processes *all)
 }
 
 /* Looks at the whole of it: the session, what was seen to descend from it before, and what descends
-   from those; was somebody found who was not known? 0, or -errno without /proc. */
-static int survey(struct child_ending *ending, struct processes *all, bool *ret_found)
+   from those, and marks it in children->all; was somebody found who was not known? 0, or -errno
+   without /proc. */
+static int survey(struct child_ending *ending, bool *ret_found)
 {
 	bool session = !ending->reaped || !is_number_taken(ending);
-	int r = processes_read(all);
+	struct processes *all = &ending->children->all;
+	int r = look(ending);
 
 	*ret_found = false;
 	if (r < 0 || ending->born == 0)
@@ -100,42 +120,45 @@ static bool has_group(const struct child_ending *ending)
 /* Signals, up to the first 0, to all of it. True if somebody got one who was not known before. */
 static bool send(struct child_ending *ending, const int signals[3])
 {
-	struct processes all = PROCESSES_INIT;
+	const struct processes *all = &ending->children->all;
 	bool found;
-	int r = survey(ending, &all, &found);
+	int r = survey(ending, &found);
 	/* the group as a whole, so that nobody gets a signal twice or escapes by forking */
 	bool group = !ending->reaped || (r < 0 && has_group(ending));
 
 	for (int s = 0; s < 3 && signals[s]; s++) {
 		if (group)
 			kill(-ending->leader, signals[s]);
-		for (size_t i = 0; r == 0 && i < all.count; i++) {
-			const struct process *p = &all.list[i];
+		for (size_t i = 0; r == 0 && i < all->count; i++) {
+			const struct process *p = &all->list[i];
 
 			if (p->hit && !p->dead && !(group && p->group == ending->leader))
 				process_signal(p->pid, p->born, signals[s]);
 		}
 	}
-	processes_release(&all);
 	return found;
 }
 
-static void send_kill(struct child_ending *ending)
+/* Until when not to look again, in ms. */
+static int send_kill(struct child_ending *ending)
 {
 	static const int signals[3] = {SIGKILL};
 
-	for (int i = 0; i < KILL_ROUNDS && send(ending, signals); i++)
-		;
+	if (send(ending, signals) && ++ending->rounds < KILL_ROUNDS)
+		return 0; /* after the other endings, which need another look as well */
+	ending->rounds = 0;
+	return LOOK_KILLED_MS;
 }
 
 /* ---- its course ---- */
 
 static void finish(struct child_ending *ending)
 {
+	struct children *children = ending->children;
 	void (*done)(void *cookie) = ending->done;
 	void *cookie = ending->cookie;
 
-	loop_clear_timer(ending->children->loop, &ending->timer);
+	loop_clear_timer(children->loop, &ending->timer);
 	*ending->link = ending->next;
 	if (ending->next)
 		ending->next->link = ending->link;
@@ -144,6 +167,10 @@ static void finish(struct child_ending *ending)
 	ending->phase = CHILD_ENDED;
 	if (!ending->child)
 		child_ending_free(ending);
+	if (!children->endings) {
+		processes_release(&children->all);
+		children->all_until = 0;
+	}
 	if (done)
 		done(cookie);
 }
@@ -151,7 +178,6 @@ static void finish(struct child_ending *ending)
 /* Is nothing left of it? Looks at everything only when what was known has gone. */
 static bool is_over(struct child_ending *ending)
 {
-	struct processes all = PROCESSES_INIT;
 	bool found;
 	int r;
 
@@ -160,8 +186,7 @@ static bool is_over(struct child_ending *ending)
 	for (size_t i = 0; i < ending->count; i++)
 		if (process_lives(ending->members[i].pid, ending->members[i].born))
 			return false;
-	r = survey(ending, &all, &found);
-	processes_release(&all);
+	r = survey(ending, &found);
 	return r < 0 ? !has_group(ending) : ending->count == 0;
 }
 
@@ -178,10 +203,8 @@ static void on_timer(struct loop_timer *timer)
 		ending->phase = CHILD_KILL;
 		ending->give_up_at = io_in(CHILD_KILL_MS);
 	}
-	if (ending->phase == CHILD_KILL)
-		send_kill(ending);
 	loop_set_timer(ending->children->loop, timer,
-		ending->phase == CHILD_KILL ? LOOK_KILLED_MS : LOOK_MS);
+		ending->phase == CHILD_KILL ? send_kill(ending) : LOOK_MS);
 }
 
 void child_end(struct child *child, int grace_ms, void (*done)(void *cookie), void *cookie)
@@ -217,6 +240,15 @@ void child_end_unheard(struct child *child)
 		child->ending->done = NULL;
 }
 
+/* As far as is known; without /proc nothing is. */
+static bool may_have(const struct child_ending *ending, pid_t pid)
+{
+	for (size_t i = 0; i < ending->count; i++)
+		if (ending->members[i].pid == pid)
+			return true;
+	return ending->leader == pid || ending->count == 0;
+}
+
 void child_endings_look(struct children *children, pid_t reaped)
 {
 	for (struct child_ending *ending = children->endings; ending; ending = ending->next) {
@@ -224,7 +256,8 @@ void child_endings_look(struct children *children, pid_t reaped)
 			ending->reaped = true;
 		/* what has been reaped is over, perhaps all of it; not finished from in here, as
 		   an owner's callback may be running */
-		loop_set_timer(children->loop, &ending->timer, 0);
+		if (may_have(ending, reaped))
+			loop_set_timer(children->loop, &ending->timer, 0);
 	}
 }
 

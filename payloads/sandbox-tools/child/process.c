@@ -123,15 +123,16 @@ static void find_ours(struct processes *all)
 	pid_t self = getpid();
 	bool more = true;
 
+	for (size_t i = 0; i < all->count; i++)
+		all->list[i].above = find(all, all->list[i].parent);
 	while (more) {
 		more = false;
 		for (size_t i = 0; i < all->count; i++) {
-			struct process *p = &all->list[i], *parent;
+			struct process *p = &all->list[i];
 
 			if (p->ours || p->pid == self)
 				continue;
-			parent = find(all, p->parent);
-			p->ours = p->parent == self || (parent && parent->ours);
+			p->ours = p->parent == self || (p->above && p->above->ours);
 			more |= p->ours;
 		}
 	}
@@ -182,12 +183,11 @@ void processes_spread(struct processes *all)
 	while (more) {
 		more = false;
 		for (size_t i = 0; i < all->count; i++) {
-			struct process *p = &all->list[i], *parent;
+			struct process *p = &all->list[i];
 
 			if (p->hit)
 				continue;
-			parent = find(all, p->parent);
-			p->hit = parent && parent->hit;
+			p->hit = p->above && p->above->hit;
 			more |= p->hit;
 		}
 	}

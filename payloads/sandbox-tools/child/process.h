@@ -12,6 +12,7 @@
 
 struct process {
 	pid_t pid, parent, group, session;
+	struct process *above;	 /* the parent in the same snapshot, or NULL */
 	unsigned long long born; /* start time in clock ticks */
 	bool dead;		 /* a zombie without live threads */
 	bool terminal;		 /* has a controlling one */

@@ -195,6 +195,7 @@ int child_start(struct children *children, struct child *child, const struct chi
 	ending->leader = pid;
 	ending->born = child->born;
 	ending->terminal = child->terminal;
+	ending->seen = children->all_number;
 	bucket = &children->buckets[(unsigned)pid % CHILDREN_BUCKETS];
 	child->next = *bucket;
 	child->link = bucket;
