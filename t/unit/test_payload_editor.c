@@ -16,6 +16,7 @@
 
 #include "payloads/sandbox-tools/text_editor/commands.h"
 #include "payloads/sandbox-tools/text_editor/controller.h"
+#include "payloads/sandbox-tools/text_editor/file.h"
 #include "payloads/sandbox-tools/text_editor/history.h"
 #include "payloads/sandbox-tools/text_editor/match.h"
 #include "payloads/sandbox-tools/text_editor/show.h"
@@ -533,6 +534,83 @@ static void test_path__is_resolved_and_checked(void **state)
 	unlink(file);
 }
 
+static void shell(const char *command)
+{
+	char line[300];
+
+	snprintf(line, sizeof(line), "cd %s && { %s; }", dir, command);
+	assert_int_equal(system(line), 0);
+}
+
+/* Two directories, "a" with a file "f" and "b" with a victim "f"; the path of a/f, resolved. */
+static struct editor_path resolve_in_a(enum editor_command command)
+{
+	struct editor_path path = EDITOR_PATH_INIT;
+	struct editor_request req = {.command = command};
+	char name[100];
+
+	shell("rm -rf a b c && mkdir a b && printf victim >b/f");
+	if (command != EDITOR_CREATE)
+		shell("printf mine >a/f");
+	snprintf(name, sizeof(name), "%s/a/f", dir);
+	req.path = lit(name);
+	assert_int_equal(path_resolve(&path, &req, &reply), 0);
+	return path;
+}
+
+static void test_file__is_the_one_that_was_resolved_or_none(void **state)
+{
+	static const char *const swaps[] = {
+		"ln -sf ../b/f a/f",
+		"ln -f b/f a/f",
+		"rm a/f; printf victim >a/f",
+	};
+	const struct text text = lit("x");
+	const struct file_content content = {&text, 1, 0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(swaps) / sizeof(swaps[0]); i++) {
+		struct editor_path path = resolve_in_a(EDITOR_INSERT);
+		struct buf got = BUF_INIT(100);
+
+		shell(swaps[i]);
+		assert_int_equal(file_load(&path, &got), -ESTALE);
+		assert_int_equal(file_replace(&path, &content), -ESTALE);
+		shell("[ $(cat b/f) = victim ] && [ $(cat a/f) = victim ]");
+		path_release(&path);
+		buf_release(&got);
+	}
+}
+
+static void test_file__follows_no_directory_that_was_swapped(void **state)
+{
+	static const char swap[] = "mv a c && ln -s b a";
+	const struct text text = lit("x");
+	const struct file_content content = {&text, 1, 0};
+	struct editor_path path = resolve_in_a(EDITOR_INSERT);
+	struct buf got = BUF_INIT(100);
+
+	(void)state;
+	shell(swap);
+	assert_int_equal(file_load(&path, &got), 0);
+	assert_memory_equal(got.data, "mine", 4);
+	assert_int_equal(file_replace(&path, &content), 0);
+	shell("[ $(cat c/f) = x ] && [ $(cat b/f) = victim ] && [ $(ls b) = f ]");
+	assert_int_equal(file_delete(&path), 0);
+	shell("[ ! -e c/f ] && [ $(cat b/f) = victim ]");
+	path_release(&path);
+	buf_release(&got);
+
+	path = resolve_in_a(EDITOR_CREATE);
+	shell(swap);
+	shell("rm b/f");
+	assert_int_equal(file_create(&path, &content), 0);
+	shell("[ $(cat c/f) = x ] && [ ! -e b/f ]");
+	assert_int_equal(file_create(&path, &content), -EEXIST);
+	path_release(&path);
+	shell("rm -r a b c");
+}
+
 static void test_reply_add_quoted__quotes_as_python_does(void **state)
 {
 	static const struct {
@@ -595,6 +673,8 @@ int main(void)
 		cmocka_unit_test(test_history__is_private),
 		cmocka_unit_test(test_edit__works_without_a_history),
 		cmocka_unit_test(test_path__is_resolved_and_checked),
+		cmocka_unit_test(test_file__is_the_one_that_was_resolved_or_none),
+		cmocka_unit_test(test_file__follows_no_directory_that_was_swapped),
 		cmocka_unit_test(test_reply_add_quoted__quotes_as_python_does),
 		cmocka_unit_test(test_edit__keeps_modes_and_other_links),
 	};

@@ -6,15 +6,20 @@
 
 #include <string.h>
 
+#include "payloads/sandbox-tools/text_editor/path.h"
 #include "payloads/sandbox-tools/text_editor/scan.h"
 #include "payloads/sandbox-tools/text_editor/types.h"
 
-void view_file(const struct editor_request *req, const char *path, struct editor_reply *reply);
-void view_directory(const char *path, struct editor_reply *reply);
-void create_file(const struct editor_request *req, const char *path, struct editor_reply *reply);
-void replace_text(const struct editor_request *req, const char *path, struct editor_reply *reply);
-void insert_text(const struct editor_request *req, const char *path, struct editor_reply *reply);
-void undo_edit(const char *path, struct editor_reply *reply);
+void view_file(const struct editor_request *req, const struct editor_path *path,
+	struct editor_reply *reply);
+void view_directory(const struct editor_path *path, struct editor_reply *reply);
+void create_file(const struct editor_request *req, const struct editor_path *path,
+	struct editor_reply *reply);
+void replace_text(const struct editor_request *req, const struct editor_path *path,
+	struct editor_reply *reply);
+void insert_text(const struct editor_request *req, const struct editor_path *path,
+	struct editor_reply *reply);
+void undo_edit(const struct editor_path *path, struct editor_reply *reply);
 
 /* ---- what they share ---- */
 
@@ -24,8 +29,10 @@ static inline struct text text_of(const char *string)
 }
 
 /* The whole file, checked by a scan that keeps nothing: 0, or -1 with the reply. */
-int load_text(const char *path, struct buf *raw, struct scan *scan, struct editor_reply *reply);
-void fail_reading(struct editor_reply *reply, int error, const struct scan *scan, const char *path);
+int load_text(const struct editor_path *path, struct buf *raw, struct scan *scan,
+	struct editor_reply *reply);
+void fail_reading(struct editor_reply *reply, int error, const struct scan *scan,
+	const struct editor_path *path);
 
 /* An edit: what stands at [start, end) of the file gives way to 'text'. */
 struct edit {
@@ -40,7 +47,7 @@ struct edit_report {
 	const char *of_before, *of_path;
 	const char *advice;
 };
-void carry_out(const char *path, const struct buf *raw, const struct edit *edit,
+void carry_out(const struct editor_path *path, const struct buf *raw, const struct edit *edit,
 	const struct edit_report *report, struct editor_reply *reply);
 /* Appends 'text' with 'line_end' for every '\n' that is not part of "\r\n". */
 int add_with_line_ends(struct buf *out, struct text text, const char *line_end);

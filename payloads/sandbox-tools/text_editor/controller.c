@@ -19,21 +19,21 @@ void editor_run(const struct editor_request *req, struct editor_reply *reply)
 		switch (req->command) {
 		case EDITOR_VIEW:
 			if (S_ISDIR(path.st.st_mode))
-				view_directory(path.name, reply);
+				view_directory(&path, reply);
 			else
-				view_file(req, path.name, reply);
+				view_file(req, &path, reply);
 			break;
 		case EDITOR_CREATE:
-			create_file(req, path.name, reply);
+			create_file(req, &path, reply);
 			break;
 		case EDITOR_STR_REPLACE:
-			replace_text(req, path.name, reply);
+			replace_text(req, &path, reply);
 			break;
 		case EDITOR_INSERT:
-			insert_text(req, path.name, reply);
+			insert_text(req, &path, reply);
 			break;
 		case EDITOR_UNDO_EDIT:
-			undo_edit(path.name, reply);
+			undo_edit(&path, reply);
 			break;
 		}
 	}

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* create, insert, undo_edit, and how every edit ends. */
-#include <errno.h>
-#include <unistd.h>
-
 #include "payloads/sandbox-tools/text_editor/commands.h"
 #include "payloads/sandbox-tools/text_editor/file.h"
 #include "payloads/sandbox-tools/text_editor/history.h"
 #include "payloads/sandbox-tools/text_editor/show.h"
 
-int load_text(const char *path, struct buf *raw, struct scan *scan, struct editor_reply *reply)
+int load_text(const struct editor_path *path, struct buf *raw, struct scan *scan,
+	struct editor_reply *reply)
 {
 	int r = file_load(path, raw);
 
@@ -45,7 +43,7 @@ static struct text keep_apart(char before, char after, const char *by)
 	return before == '\r' && after == '\n' ? text_of(by) : text_of("");
 }
 
-void carry_out(const char *path, const struct buf *raw, const struct edit *edit,
+void carry_out(const struct editor_path *path, const struct buf *raw, const struct edit *edit,
 	const struct edit_report *report, struct editor_reply *reply)
 {
 	const char *data = raw->len > 0 ? raw->data : "";
@@ -64,12 +62,12 @@ void carry_out(const char *path, const struct buf *raw, const struct edit *edit,
 	int r = file_replace(path, &content);
 
 	if (r < 0) {
-		reply_fail_io(reply, r, path, "write to");
+		reply_fail_io(reply, r, path->name, "write to");
 		return;
 	}
-	history_push(path, &before);
+	history_push(path->name, &before);
 	reply_add(reply, "The file ");
-	reply_add_escaped(reply, text_of(path));
+	reply_add_escaped(reply, text_of(path->name));
 	reply_add(reply, " has been edited. ");
 	show_pieces(reply, pieces, count, report->first, report->last, report->of_before,
 		report->of_path);
@@ -78,18 +76,19 @@ void carry_out(const char *path, const struct buf *raw, const struct edit *edit,
 
 /* ---- create ---- */
 
-void create_file(const struct editor_request *req, const char *path, struct editor_reply *reply)
+void create_file(const struct editor_request *req, const struct editor_path *path,
+	struct editor_reply *reply)
 {
 	const struct file_content content = {&req->file_text, 1, 0};
 	int r = file_create(path, &content);
 
 	if (r < 0) {
-		reply_fail_io(reply, r, path, "write to");
+		reply_fail_io(reply, r, path->name, "write to");
 		return;
 	}
-	history_push(path, NULL);
+	history_push(path->name, NULL);
 	reply_add(reply, "File created successfully at: ");
-	reply_add_escaped(reply, text_of(path));
+	reply_add_escaped(reply, text_of(path->name));
 }
 
 /* ---- insert ---- */
@@ -117,8 +116,8 @@ static int64_t count_newlines(struct text text)
 	return n;
 }
 
-static void insert_at(const struct editor_request *req, const char *path, const struct buf *raw,
-	const struct scan *scan, struct editor_reply *reply)
+static void insert_at(const struct editor_request *req, const struct editor_path *path,
+	const struct buf *raw, const struct scan *scan, struct editor_reply *reply)
 {
 	int64_t line = req->insert_line, first = line > 4 ? line - 3 : 1;
 	const char *line_end = scan_line_end(scan);
@@ -146,7 +145,8 @@ static void insert_at(const struct editor_request *req, const char *path, const 
 	buf_release(&text);
 }
 
-void insert_text(const struct editor_request *req, const char *path, struct editor_reply *reply)
+void insert_text(const struct editor_request *req, const struct editor_path *path,
+	struct editor_reply *reply)
 {
 	struct buf raw = BUF_INIT(FILE_SIZE_MAX);
 	struct scan scan = SCAN_INIT(0, -1);
@@ -169,42 +169,43 @@ void insert_text(const struct editor_request *req, const char *path, struct edit
 
 /* ---- undo_edit ---- */
 
-static int restore(const char *path, const struct history_entry *entry, const struct text *text)
+static int restore(
+	const struct editor_path *path, const struct history_entry *entry, const struct text *text)
 {
 	const struct file_content content = {text, 1, 0};
 
 	if (entry->existed)
 		return file_replace(path, &content);
-	return unlink(path) < 0 ? -errno : 0;
+	return file_delete(path);
 }
 
-void undo_edit(const char *path, struct editor_reply *reply)
+void undo_edit(const struct editor_path *path, struct editor_reply *reply)
 {
 	struct history_entry entry;
 	struct text text;
-	int r = history_last(path, &entry);
+	int r = history_last(path->name, &entry);
 
 	if (r <= 0) {
 		reply->error = r;
 		reply_fail(reply, "No edit history found for ");
-		reply_add_escaped(reply, text_of(path));
+		reply_add_escaped(reply, text_of(path->name));
 		reply_add(reply, ". The text editor only retains the last 10 edits per file.");
 		return;
 	}
 	text = (struct text){entry.text.len > 0 ? entry.text.data : "", entry.text.len};
 	r = restore(path, &entry, &text);
 	if (r < 0) {
-		reply_fail_io(reply, r, path, "write to");
+		reply_fail_io(reply, r, path->name, "write to");
 	} else if (!entry.existed) {
 		reply_add(reply, "File deleted at: ");
-		reply_add_escaped(reply, text_of(path));
+		reply_add_escaped(reply, text_of(path->name));
 	} else {
 		reply_add(reply, "Last edit to ");
-		reply_add_escaped(reply, text_of(path));
+		reply_add_escaped(reply, text_of(path->name));
 		reply_add(reply, " undone successfully. ");
-		show_pieces(reply, &text, 1, 1, SHOW_TO_END, "", path);
+		show_pieces(reply, &text, 1, 1, SHOW_TO_END, "", path->name);
 	}
 	if (r == 0)
-		history_drop(path, &entry);
+		history_drop(path->name, &entry);
 	buf_release(&entry.text);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Files: load, create, replace. */
+/* Files: load, create, replace, delete. */
 #include "payloads/sandbox-tools/text_editor/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -20,25 +18,40 @@
 
 /* ---- reading ---- */
 
-int file_open(const char *path)
+/* Is it what the path was resolved to? The path's own descriptor is asked anew: what overlayfs
+   copies up, it may number anew. */
+static int check_same(const struct editor_path *path, int fd)
 {
-	struct stat st;
-	int fd;
+	struct stat was, is;
 
-	/* looked at first: opening a device can have effects */
-	if (stat(path, &st) < 0)
+	if (fstat(path->file, &was) < 0 || fstat(fd, &is) < 0)
 		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
-	fd = io_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
-	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
-		io_close(&fd);
-		return -EINVAL;
-	}
-	return fd;
+	return was.st_dev == is.st_dev && was.st_ino == is.st_ino ? 0 : -ESTALE;
 }
 
-int file_load(const char *path, struct buf *ret)
+/* Opens the regular file of the path and no other: descriptor or -errno. */
+static int open_same(const struct editor_path *path, int flags)
+{
+	int fd, r;
+
+	/* looked at first: opening a device can have effects */
+	if (!S_ISREG(path->st.st_mode))
+		return S_ISDIR(path->st.st_mode) ? -EISDIR : -EINVAL;
+	fd = io_open(path->dir, path->leaf, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	if (fd < 0)
+		return fd == -ELOOP ? -ESTALE : fd;
+	r = check_same(path, fd);
+	if (r < 0)
+		io_close(&fd);
+	return r < 0 ? r : fd;
+}
+
+int file_open(const struct editor_path *path)
+{
+	return open_same(path, O_RDONLY);
+}
+
+int file_load(const struct editor_path *path, struct buf *ret)
 {
 	int fd = file_open(path), r = 0;
 	struct stat st;
@@ -75,26 +88,22 @@ static int write_pieces(int fd, const struct file_content *content, size_t skip)
 
 /* A file that will take another's place, in the same directory. */
 struct successor {
-	char *path; /* owned */
+	int dir; /* borrowed */
 	int fd;
+	char name[40];
 };
 
-static int successor_open(struct successor *s, const char *path, mode_t mode)
+static int successor_open(struct successor *s, int dir, mode_t mode)
 {
-	char hex[17];
-	int r = sys_random_hex(hex, 8);
-	const char *slash = strrchr(path, '/');
+	int r;
 
-	s->fd = -1;
-	s->path = NULL;
+	*s = (struct successor){.dir = dir, .fd = -1, .name = ".sbinject-edit-"};
+	if (dir < 0)
+		return dir;
+	r = sys_random_hex(s->name + strlen(s->name), 8);
 	if (r < 0)
 		return r;
-	if (!slash ||
-		asprintf(&s->path, "%.*s/.sbinject-edit-%s", (int)(slash - path), path, hex) < 0) {
-		s->path = NULL;
-		return -ENOMEM;
-	}
-	s->fd = io_open(AT_FDCWD, s->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+	s->fd = io_open(dir, s->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
 	return s->fd < 0 ? s->fd : 0;
 }
 
@@ -102,31 +111,43 @@ static int successor_open(struct successor *s, const char *path, mode_t mode)
 static void successor_close(struct successor *s, bool placed)
 {
 	if (s->fd >= 0 && !placed)
-		unlink(s->path);
+		unlinkat(s->dir, s->name, 0);
 	io_close(&s->fd);
-	free(s->path);
 }
 
-int file_create(const char *path, const struct file_content *content)
+static int successor_rename(const struct successor *s, const struct editor_path *path)
+{
+	return renameat(s->dir, s->name, path->dir, path->leaf) < 0 ? -errno : 0;
+}
+
+/* Gives a new file its name as well: 0 or -errno; *ret_renamed where it has that name only. */
+static int place_new(const struct successor *s, const struct editor_path *path, bool *ret_renamed)
+{
+	struct stat st;
+	int r = linkat(s->dir, s->name, path->dir, path->leaf, 0) < 0 ? -errno : 0;
+
+	/* file systems without hard links */
+	if (r == -EPERM || r == -EOPNOTSUPP || r == -ENOSYS) {
+		r = fstatat(path->dir, path->leaf, &st, AT_SYMLINK_NOFOLLOW) == 0
+			    ? -EEXIST
+			    : successor_rename(s, path);
+		*ret_renamed = r == 0;
+	}
+	return r;
+}
+
+int file_create(const struct editor_path *path, const struct file_content *content)
 {
 	struct successor s;
-	bool placed = false;
-	int r = successor_open(&s, path, 0666);
+	bool renamed = false;
+	int r = successor_open(&s, path->dir, 0666);
 
 	/* the name itself may be short enough where the temporary one is not */
 	if (r == 0)
 		r = write_pieces(s.fd, content, 0);
-	if (r == 0 && link(s.path, path) < 0) {
-		r = -errno;
-		/* file systems without hard links */
-		if (r == -EPERM || r == -EOPNOTSUPP || r == -ENOSYS) {
-			r = access(path, F_OK) == 0 ? -EEXIST : 0;
-			if (r == 0)
-				r = rename(s.path, path) < 0 ? -errno : 0;
-			placed = r == 0;
-		}
-	}
-	successor_close(&s, placed);
+	if (r == 0)
+		r = place_new(&s, path, &renamed);
+	successor_close(&s, renamed);
 	return r;
 }
 
@@ -178,8 +199,8 @@ static int copy_attributes(int from, int to, const struct stat *st)
 }
 
 /* 0, 1: has to be done in place, -errno. 'fd' is the file, open for writing. */
-static int replace_by_another(
-	const char *path, int fd, const struct stat *st, const struct file_content *content)
+static int replace_by_another(const struct editor_path *path, int fd, const struct stat *st,
+	const struct file_content *content)
 {
 	struct successor s;
 	bool placed = false;
@@ -187,7 +208,7 @@ static int replace_by_another(
 
 	if (st->st_nlink != 1)
 		return 1;
-	r = successor_open(&s, path, 0600);
+	r = successor_open(&s, path->dir, 0600);
 	if (r < 0 || copy_attributes(fd, s.fd, st) < 0) {
 		successor_close(&s, false);
 		return r == -ENOSPC || r == -EDQUOT || r == -ENOMEM ? r : 1;
@@ -196,7 +217,7 @@ static int replace_by_another(
 	if (r == 0) {
 		/* writing clears set-id bits unless root does it */
 		fchmod(s.fd, st->st_mode & 07777);
-		placed = rename(s.path, path) == 0;
+		placed = successor_rename(&s, path) == 0;
 		r = placed ? 0 : 1;
 	}
 	successor_close(&s, placed);
@@ -223,25 +244,26 @@ static int replace_in_place(int fd, const struct stat *st, const struct file_con
 	return r;
 }
 
-int file_replace(const char *path, const struct file_content *content)
+int file_replace(const struct editor_path *path, const struct file_content *content)
 {
 	struct stat st;
 	int fd, r;
 
 	/* the right to write to the file is what counts, not the directory's */
-	fd = io_open(AT_FDCWD, path, O_RDWR | O_NONBLOCK | O_NOCTTY, 0);
+	fd = open_same(path, O_RDWR);
 	if (fd == -EACCES)
-		fd = io_open(AT_FDCWD, path, O_WRONLY | O_NONBLOCK | O_NOCTTY, 0);
+		fd = open_same(path, O_WRONLY);
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return -EINVAL;
-	}
-	r = replace_by_another(path, fd, &st, content);
+	r = fstat(fd, &st) < 0 ? -errno : replace_by_another(path, fd, &st, content);
 	if (r > 0)
 		r = replace_in_place(fd, &st, content);
 	if (close(fd) < 0 && r == 0)
 		r = -errno;
 	return r;
+}
+
+int file_delete(const struct editor_path *path)
+{
+	return unlinkat(path->dir, path->leaf, 0) < 0 ? -errno : 0;
 }

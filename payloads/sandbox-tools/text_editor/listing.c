@@ -148,20 +148,21 @@ static void fail_listing(struct editor_reply *reply, int error, const char *path
 	reply_add(reply, "\n'");
 }
 
-void view_directory(const char *path, struct editor_reply *reply)
+void view_directory(const struct editor_path *path, struct editor_reply *reply)
 {
-	const char *prefix = strcmp(path, "/") == 0 ? "" : path;
+	const char *prefix = strcmp(path->name, "/") == 0 ? "" : path->name;
 	struct listing l = {.reply = reply, .line = {.text = BUF_INIT(reply->text.limit)}};
 	struct names names = {NULL, 0};
-	int fd = io_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, 0);
+	int fd =
+		io_open(path->dir, path->leaf, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK, 0);
 	int r = fd < 0 ? fd : open_names(fd, ".", 0, &names);
 
 	if (r == 0) {
 		reply_add(reply, "Here are the files and directories up to 2 levels deep in ");
-		reply_add_escaped(reply, text_of(path));
+		reply_add_escaped(reply, text_of(path->name));
 		reply_add(reply, ", excluding hidden items:\n");
 		/* below a hidden directory everything is hidden */
-		if (strstr(path, "/.")) {
+		if (strstr(path->name, "/.")) {
 			reply_add(reply, ".");
 		} else {
 			add_line(&l, prefix, NULL, NULL);
@@ -172,7 +173,7 @@ void view_directory(const char *path, struct editor_reply *reply)
 	if (r == -ENOMEM)
 		reply->error = r;
 	else if (r < 0)
-		fail_listing(reply, r, path);
+		fail_listing(reply, r, path->name);
 	names_release(&names);
 	buf_release(&l.line.text);
 	io_close(&fd);

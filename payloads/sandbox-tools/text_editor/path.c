@@ -3,10 +3,13 @@
 #include "payloads/sandbox-tools/text_editor/path.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "payloads/lib/io.h"
 
 #define LINKS_MAX 40
 
@@ -130,6 +133,41 @@ static int resolve(struct text path, char **ret)
 	return r;
 }
 
+/* The directory a resolved path is in, as an O_PATH descriptor, or -errno. There is no link on the
+   way, unless somebody has just put it there. */
+static int open_parent(char *name, const char **ret_leaf)
+{
+	int fd = io_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
+	char *part = name + 1, *slash;
+
+	for (; fd >= 0 && (slash = strchr(part, '/')); part = slash + 1) {
+		int next;
+
+		*slash = '\0';
+		next = io_open(fd, part, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+		*slash = '/';
+		close(fd);
+		fd = next;
+	}
+	*ret_leaf = *part ? part : ".";
+	return fd;
+}
+
+/* 0 also when the path does not exist, -errno. */
+static int open_path(struct editor_path *path)
+{
+	int r;
+
+	if (strlen(path->name) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	path->dir = r = open_parent(path->name, &path->leaf);
+	if (r >= 0)
+		path->file = r = io_open(path->dir, path->leaf, O_PATH | O_NOFOLLOW, 0);
+	if (r >= 0)
+		r = fstat(path->file, &path->st) < 0 ? -errno : 0;
+	return r == -ENOENT || r == -ENOTDIR ? 0 : r;
+}
+
 static void say_invalid(struct editor_reply *reply, struct text given)
 {
 	reply_fail(reply, "Invalid path ");
@@ -154,10 +192,8 @@ static int look(struct editor_path *path, struct text given, struct editor_reply
 		reply_add_quoted(reply, (struct text){path->name, strlen(path->name)});
 		return -1;
 	}
-	if (r == 0 && stat(path->name, &path->st) == 0)
-		path->exists = true;
-	else if (r == 0 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
-		r = -errno;
+	if (r == 0)
+		r = open_path(path);
 	if (r < 0) {
 		say_invalid(reply, given);
 		reply_add_errno(reply, r, path->name ? path->name : ".");
@@ -173,19 +209,19 @@ int path_resolve(
 	if (look(path, req->path, reply) < 0)
 		return -1;
 	shown = (struct text){path->name, strlen(path->name)};
-	if (req->command == EDITOR_CREATE && path->exists) {
+	if (req->command == EDITOR_CREATE && path->file >= 0) {
 		reply_fail(reply, "File already exists at: ");
 		reply_add_escaped(reply, shown);
 		reply_add(reply, ". Cannot overwrite files using command `create`.");
 		return -1;
 	}
-	if (req->command != EDITOR_CREATE && !path->exists) {
+	if (req->command != EDITOR_CREATE && path->file < 0) {
 		reply_fail(reply, "The path ");
 		reply_add_escaped(reply, shown);
 		reply_add(reply, " does not exist. Please provide a valid path.");
 		return -1;
 	}
-	if (req->command != EDITOR_VIEW && path->exists && S_ISDIR(path->st.st_mode)) {
+	if (req->command != EDITOR_VIEW && path->file >= 0 && S_ISDIR(path->st.st_mode)) {
 		reply_fail(reply, "The path ");
 		reply_add_escaped(reply, shown);
 		reply_add(reply,
@@ -197,6 +233,8 @@ int path_resolve(
 
 void path_release(struct editor_path *path)
 {
+	io_close(&path->dir);
+	io_close(&path->file);
 	free(path->name);
 	path->name = NULL;
 }

@@ -7,16 +7,22 @@
 
 #include "payloads/sandbox-tools/text_editor/types.h"
 
+/*
+ * 'dir' and 'leaf' are what to open, link, rename and delete with; 'name' is what to show. Looked
+ * up again, the name could by then lead through a link that somebody has put there since.
+ */
 struct editor_path {
 	char *name; /* owned: absolute, without links, '.' and '..'; the last parts need not exist
 		     */
-	bool exists;
-	struct stat st; /* if it exists */
+	const char *leaf; /* the last of them, "." for "/" */
+	int dir;	  /* where it is; -errno if there is no such directory */
+	int file;	  /* whatever it is, open with O_PATH; negative if there is none */
+	struct stat st;	  /* of it */
 };
 
-#define EDITOR_PATH_INIT     \
-	{                    \
-		.name = NULL \
+#define EDITOR_PATH_INIT                            \
+	{                                           \
+		.name = NULL, .dir = -1, .file = -1 \
 	}
 
 /* Resolves and checks the path for the command: 0, or -1 with the reply saying what is wrong. */

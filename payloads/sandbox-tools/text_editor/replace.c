@@ -9,14 +9,14 @@
 
 #define LINES_MAX ((size_t)1 << 20) /* bytes of line numbers in a message */
 
-static void fail_count(
-	struct editor_reply *reply, const char *path, struct text wanted, const struct match *match)
+static void fail_count(struct editor_reply *reply, const struct editor_path *path,
+	struct text wanted, const struct match *match)
 {
 	if (match->count == 0) {
 		reply_fail(reply, "No replacement was performed, old_str `");
 		reply_add_escaped(reply, wanted);
 		reply_add(reply, "` did not appear verbatim in ");
-		reply_add_escaped(reply, text_of(path));
+		reply_add_escaped(reply, text_of(path->name));
 		reply_add(reply, ".");
 		return;
 	}
@@ -36,11 +36,12 @@ static int64_t count_newlines(struct text text)
 	return n;
 }
 
-static void replace_match(const struct editor_request *req, const char *path, const struct buf *raw,
-	const struct change_opts *opts, int64_t line, struct editor_reply *reply)
+static void replace_match(const struct editor_request *req, const struct editor_path *path,
+	const struct buf *raw, const struct change_opts *opts, int64_t line,
+	struct editor_reply *reply)
 {
 	const struct edit_report report = {line > 4 ? line - 3 : 1,
-		line + 4 + count_newlines(req->new_str) + 1, "a snippet of ", path,
+		line + 4 + count_newlines(req->new_str) + 1, "a snippet of ", path->name,
 		"Review the changes and make sure they are as expected. Edit the file again if "
 		"necessary."};
 	struct change change = {.text = BUF_INIT(FILE_SIZE_MAX)};
@@ -57,8 +58,8 @@ static void replace_match(const struct editor_request *req, const char *path, co
 	buf_release(&change.text);
 }
 
-static void replace_in(const struct editor_request *req, const char *path, const struct buf *raw,
-	const char *line_end, struct text wanted, struct editor_reply *reply)
+static void replace_in(const struct editor_request *req, const struct editor_path *path,
+	const struct buf *raw, const char *line_end, struct text wanted, struct editor_reply *reply)
 {
 	struct buf lines = BUF_INIT(LINES_MAX);
 	struct match match = {.lines = &lines};
@@ -80,7 +81,8 @@ static void replace_in(const struct editor_request *req, const char *path, const
 	buf_release(&lines);
 }
 
-void replace_text(const struct editor_request *req, const char *path, struct editor_reply *reply)
+void replace_text(const struct editor_request *req, const struct editor_path *path,
+	struct editor_reply *reply)
 {
 	struct buf raw = BUF_INIT(FILE_SIZE_MAX), wanted = BUF_INIT(FILE_SIZE_MAX);
 	struct scan scan = SCAN_INIT(0, -1);

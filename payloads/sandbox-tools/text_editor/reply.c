@@ -97,13 +97,14 @@ void reply_add_quoted(struct editor_reply *reply, struct text text)
 	reply_add(reply, quote);
 }
 
-/* musl has words of its own for a few errors. */
+/* musl has words of its own for a few errors, and so have we for what file.h says. */
 static const char *error_text(int error)
 {
 	static const struct {
 		int error;
 		const char *text;
 	} usual[] = {
+		{ESTALE, "File has changed meanwhile"},
 		{ENAMETOOLONG, "File name too long"},
 		{ELOOP, "Too many levels of symbolic links"},
 		{EIO, "Input/output error"},

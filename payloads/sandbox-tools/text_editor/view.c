@@ -12,7 +12,7 @@
 #define BLOCK 65536
 
 /* Feeds the whole file, block by block. */
-static int scan_file(struct scan *scan, const char *path)
+static int scan_file(struct scan *scan, const struct editor_path *path)
 {
 	int fd = file_open(path);
 	char *block = malloc(BLOCK);
@@ -68,19 +68,21 @@ static bool check_range(struct editor_reply *reply, const struct editor_request 
 	return true;
 }
 
-void fail_reading(struct editor_reply *reply, int error, const struct scan *scan, const char *path)
+void fail_reading(struct editor_reply *reply, int error, const struct scan *scan,
+	const struct editor_path *path)
 {
 	if (error != -EILSEQ) {
-		reply_fail_io(reply, error, path, "read");
+		reply_fail_io(reply, error, path->name, "read");
 		return;
 	}
 	reply_fail(reply, "Ran into ");
 	reply_add(reply, scan->why);
 	reply_add(reply, " while trying to read ");
-	reply_add_escaped(reply, text_of(path));
+	reply_add_escaped(reply, text_of(path->name));
 }
 
-void view_file(const struct editor_request *req, const char *path, struct editor_reply *reply)
+void view_file(const struct editor_request *req, const struct editor_path *path,
+	struct editor_reply *reply)
 {
 	struct scan scan = SCAN_INIT(1, SHOW_TO_END);
 	int r;
@@ -97,6 +99,6 @@ void view_file(const struct editor_request *req, const char *path, struct editor
 	if (r < 0)
 		fail_reading(reply, r, &scan, path);
 	else if (req->range_len == 0 || check_range(reply, req, scan.lines))
-		show_scan(reply, &scan, "", path);
+		show_scan(reply, &scan, "", path->name);
 	scan_release(&scan);
 }
