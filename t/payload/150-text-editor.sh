@@ -175,6 +175,15 @@ for f in "$R"/tmp/.inspect-sandbox-editor-0/*; do echo garbage >"$f"; done
 like "$(at undo_edit $F)" '-32099 No edit history found*' 'a corrupt history is none'
 like "$(cat "$W/err")" 'Discarding text_editor history at *' '… and told'
 
+# ---- the layers of an image ----
+# overlayfs numbers a file anew that has another link, when it is first written to
+mkdir "$R/layers"; mount -t tmpfs none "$R/layers"; (cd "$R/layers" && mkdir low up all && echo a >low/f && ln low/f low/g)
+mount -t tmpfs none "$R/layers/up"; mkdir "$R/layers/up/u" "$R/layers/up/w"
+mount -t overlay none -o "lowerdir=$R/layers/low,upperdir=$R/layers/up/u,workdir=$R/layers/up/w" "$R/layers/all"
+like "$(at str_replace /layers/all/f '"old_str":"a","new_str":"b"')" 'The file /layers/all/f has been edited.*' 'a file of a lower layer, with another link'
+is "$(cat "$R/layers/all/f" "$R/layers/low/f" | tr '\n' ' ')" 'b a ' '… is edited in the upper one'
+umount "$R/layers/all" "$R/layers/up" "$R/layers"
+
 # ---- size ----
 # shellcheck disable=SC3045 # every sh here has it
 limit() { ! shipped || ulimit -v "$1"; }

@@ -455,6 +455,94 @@ static void test_history__is_data_and_corrupt_data_is_none(void **state)
 	close(null);
 }
 
+/* How many edits there are, of whatever file. */
+static unsigned count_history(void)
+{
+	char command[200], path[128];
+	unsigned n = 0;
+	FILE *out;
+
+	history_path(path, sizeof(path));
+	snprintf(command, sizeof(command), "ls %s | wc -l", path);
+	out = popen(command, "r");
+	assert_non_null(out);
+	assert_int_equal(fscanf(out, "%u", &n), 1);
+	pclose(out);
+	return n;
+}
+
+/* Adds edits of other files, of long ago. */
+static void fill_history(unsigned count)
+{
+	char command[400], path[128];
+
+	history_path(path, sizeof(path));
+	snprintf(command, sizeof(command),
+		"cd %s && seq %u | awk '{printf \"%%064x-1\\n\", $1}' | xargs touch -d 2001-01-01",
+		path, count);
+	assert_int_equal(system(command), 0);
+}
+
+static void edit_and_undo(void)
+{
+	PUT("a");
+	replace("a", "b");
+	replace("b", "c");
+	replace("c", "d");
+	assert_in_range(count_history(), 3, HISTORY_COUNT_MAX);
+	for (char was = 'c'; was >= 'a'; was--) {
+		undo();
+		assert_false(reply.failed);
+		has(&was, 1);
+	}
+	undo();
+	assert_true(reply.failed);
+}
+
+static void test_history__has_room_for_a_number_of_edits(void **state)
+{
+	(void)state;
+	forget_history();
+	edit_and_undo();
+	fill_history(HISTORY_COUNT_MAX);
+	edit_and_undo();
+	assert_int_equal(count_history(), HISTORY_COUNT_MAX - 3);
+	/* more than once were looked at */
+	fill_history(12000);
+	edit_and_undo();
+	fill_history(12000);
+	assert_int_equal(history_erase(dir), 1);
+	assert_int_equal(history_erase(dir), 0);
+}
+
+static void test_history__loses_the_first_edits_of_a_file_first(void **state)
+{
+	char command[300], path[128];
+
+	(void)state;
+	forget_history();
+	PUT("a");
+	replace("a", "b");
+	replace("b", "c");
+	replace("c", "d");
+	history_path(path, sizeof(path));
+	fill_history(HISTORY_COUNT_MAX - 3);
+	/* a clock that was set back */
+	snprintf(command, sizeof(command), "cd %s && touch -d 2000-01-01 *-3", path);
+	assert_int_equal(system(command), 0);
+	snprintf(path, sizeof(path), "%s/other", dir);
+	run((struct editor_request){
+		.command = EDITOR_CREATE, .path = lit(path), .file_text = lit("x")});
+	assert_false(reply.failed);
+	undo();
+	has("c", 1);
+	undo();
+	has("b", 1);
+	undo();
+	assert_true(reply.failed);
+	unlink(path);
+}
+
 static void test_history__is_private(void **state)
 {
 	char path[128];
@@ -670,6 +758,8 @@ int main(void)
 		cmocka_unit_test(test_create__and_undo),
 		cmocka_unit_test(test_undo__goes_back_ten_edits_and_no_further),
 		cmocka_unit_test(test_history__is_data_and_corrupt_data_is_none),
+		cmocka_unit_test(test_history__has_room_for_a_number_of_edits),
+		cmocka_unit_test(test_history__loses_the_first_edits_of_a_file_first),
 		cmocka_unit_test(test_history__is_private),
 		cmocka_unit_test(test_edit__works_without_a_history),
 		cmocka_unit_test(test_path__is_resolved_and_checked),

@@ -24,7 +24,7 @@
 #define MAGIC "sbinject-edit 1\n"
 #define TEMPORARY "new"
 #define LOCK_MS 5000
-#define FILES_MAX 10000 /* entries of the directory; more are not looked at */
+#define ERASE_BUDGET 1000000
 #define PATH_KEPT_MAX 65536
 
 typedef char entry_name[SHA256_HEX + 12];
@@ -121,6 +121,7 @@ struct survey {
 	const char *key;
 	unsigned newest, oldest; /* of the key; 0: none */
 	unsigned count;		 /* of the key */
+	unsigned all;		 /* entries of any key */
 	uint64_t total;		 /* bytes of all files */
 	time_t when;		 /* of the file that was changed first */
 	entry_name stalest;
@@ -131,7 +132,10 @@ static void survey_one(struct survey *s, const char *name, const struct stat *st
 	unsigned number = parse_name(name, s->key);
 
 	s->total += (uint64_t)st->st_size;
-	if (parse_name(name, "") && (!s->stalest[0] || st->st_mtime < s->when)) {
+	if (!parse_name(name, ""))
+		return;
+	s->all++;
+	if (!s->stalest[0] || st->st_mtime < s->when) {
 		snprintf(s->stalest, sizeof(s->stalest), "%.76s", name);
 		s->when = st->st_mtime;
 	}
@@ -144,19 +148,30 @@ static void survey_one(struct survey *s, const char *name, const struct stat *st
 		s->oldest = number;
 }
 
-static int survey(int fd, const char *key, struct survey *ret)
+static int list(int fd, DIR **ret)
 {
 	int copy = io_open(fd, ".", O_RDONLY | O_DIRECTORY, 0);
-	DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+
+	if (copy < 0)
+		return copy;
+	*ret = fdopendir(copy);
+	if (*ret)
+		return 0;
+	close(copy);
+	return -ENOMEM;
+}
+
+static int survey(int fd, const char *key, struct survey *ret)
+{
 	struct dirent *entry;
 	struct stat st;
+	DIR *dir;
+	int r = list(fd, &dir);
 
 	*ret = (struct survey){.key = key};
-	if (!dir) {
-		io_close(&copy);
-		return copy < 0 ? copy : -ENOMEM;
-	}
-	for (int n = 0; n < FILES_MAX && (entry = readdir(dir)); n++)
+	if (r < 0)
+		return r;
+	while ((entry = readdir(dir)))
 		if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 			S_ISREG(st.st_mode))
 			survey_one(ret, entry->d_name, &st);
@@ -170,11 +185,40 @@ static void forget(int fd, const char *key)
 	struct survey s;
 	entry_name name;
 
-	for (int n = 0; n < FILES_MAX && survey(fd, key, &s) == 0 && s.count > 0; n++) {
+	while (survey(fd, key, &s) == 0 && s.count > 0) {
 		make_name(name, key, s.newest);
 		if (unlinkat(fd, name, 0) < 0)
 			return;
 	}
+}
+
+/* Forgets all about all. */
+static int forget_all(int fd)
+{
+	struct dirent *entry;
+	DIR *dir;
+	int r = list(fd, &dir);
+
+	if (r < 0)
+		return r;
+	while ((entry = readdir(dir)))
+		unlinkat(fd, entry->d_name, 0);
+	closedir(dir);
+	return 0;
+}
+
+/* Names the oldest edit of the file that has been left alone longest, never a later one: an undo
+   would then skip it. */
+static int name_stalest(int fd, const struct survey *s, entry_name name)
+{
+	char key[SHA256_HEX];
+	struct survey its;
+	int r;
+
+	snprintf(key, sizeof(key), "%.64s", s->stalest);
+	r = survey(fd, key, &its);
+	make_name(name, key, its.oldest);
+	return r;
 }
 
 /* Makes room: no more than HISTORY_DEPTH edits of this file, no more than fits in all. */
@@ -183,12 +227,12 @@ static void trim(int fd, const char *key)
 	struct survey s;
 	entry_name name;
 
-	for (int n = 0; n < FILES_MAX && survey(fd, key, &s) == 0; n++) {
+	while (survey(fd, key, &s) == 0) {
 		if (s.count > HISTORY_DEPTH)
 			make_name(name, key, s.oldest);
-		else if (s.total > HISTORY_TOTAL_MAX && s.stalest[0])
-			memcpy(name, s.stalest, sizeof(name));
-		else
+		else if (s.all <= HISTORY_COUNT_MAX && (s.total <= HISTORY_TOTAL_MAX || s.all == 0))
+			return;
+		else if (name_stalest(fd, &s, name) < 0)
 			return;
 		if (unlinkat(fd, name, 0) < 0)
 			return;
@@ -238,6 +282,9 @@ static int push(int fd, const char *path, const char *key, const struct text *be
 	entry_name name;
 	int r = survey(fd, key, &s), out;
 
+	/* trim() never leaves so much, and would take long over it */
+	if (r == 0 && s.all > 2 * HISTORY_COUNT_MAX)
+		r = forget_all(fd);
 	if (r < 0)
 		return r;
 	unlinkat(fd, TEMPORARY, 0);
@@ -384,7 +431,7 @@ int history_erase(const char *parent)
 	}
 	while ((entry = readdir(dir)))
 		if (is_history(fd, entry->d_name))
-			removed += tree_remove(fd, entry->d_name, FILES_MAX) == 0;
+			removed += tree_remove(fd, entry->d_name, ERASE_BUDGET) == 0;
 	closedir(dir);
 	return removed;
 }

@@ -15,6 +15,7 @@
 #define HISTORY_DEPTH 10
 #define HISTORY_ENTRY_MAX ((size_t)64 << 20)   /* a larger file's edits cannot be undone */
 #define HISTORY_TOTAL_MAX ((size_t)512 << 20)  /* of all files; the oldest edits go first */
+#define HISTORY_COUNT_MAX 1000		       /* edits of all files; the same */
 #define HISTORY_DIR ".inspect-sandbox-editor-" /* and the uid */
 
 struct history_entry {
