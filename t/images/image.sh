@@ -24,7 +24,9 @@ mislabel   1  amd64 programs only, labelled arm64
 distroless 1  glibc without a shell, runs as user 65532
 bullseye   1  Debian 11 (essential packages)
 trixie     1  Debian 13 (essential packages)
-sid        1  Debian unstable (essential packages)"
+forky      1  Debian testing (essential packages)
+sid        1  Debian unstable (essential packages)
+planted    1  busybox, and links at the names that sbinject uses"
 
 images=$SBINJECT_CACHE/images
 label=sbinject-test.recipe
@@ -95,6 +97,12 @@ make_busybox() {
 	/bin/busybox --list >"$work/applets"
 	applets "$1" "$work/applets"
 	pause_amd64 "$1"
+}
+
+make_planted() {
+	make_busybox "$1"
+	ln -s /etc "$1/.sbinject"
+	ln -s /etc "$1/var/tmp/.da7be258e003d428"
 }
 
 make_arm64() {
@@ -219,7 +227,7 @@ make_image() {
 	work=$(mktemp -d "$images/.new-XXXXXX")
 	trap 'rm -rf "$work"' EXIT
 	case $name in
-	bookworm | bullseye | trixie | sid)
+	bookworm | bullseye | trixie | forky | sid)
 		say "building $name with mmdebstrap (about 15 s)"
 		debian "$name"
 		;;
