@@ -10,8 +10,8 @@ usage() {
   cat <<-END
 	usage: validate.sh [-s SBINJECT] [-c COMMAND] IMAGE...
 	  -s   the program, default build/sbinject
-	  -c   docker or podman, default the first of them that is found; both heed their own
-	       settings (DOCKER_HOST, contexts), and so does sbinject
+	  -c   docker or podman, default the first of them that is found; docker heeds DOCKER_HOST
+	       and contexts, podman CONTAINER_HOST, and sbinject speaks to the same engine
 	For example:
 	  t/live/validate.sh ubuntu:16.04 ubuntu:24.04 debian:11 kalilinux/kali-rolling alpine \\
 	    fedora rockylinux:9 gcr.io/distroless/static cgr.dev/chainguard/wolfi-base nixos/nix
@@ -33,10 +33,17 @@ shift $((OPTIND - 1))
   { echo 'validate: neither docker nor podman is here' >&2; exit 2; }
 [ -x "$SBINJECT" ] || { echo "validate: no program '$SBINJECT'; run make" >&2; exit 2; }
 
+# sbinject is to speak to the same engine. Podman does not heed DOCKER_HOST; docker not CONTAINER_HOST.
+case ${cli##*/} in
+  podman*) DOCKER_HOST=${CONTAINER_HOST:-$("$cli" info --format '{{.Host.RemoteSocket.Path}}')} || exit 2 ;;
+  *) unset CONTAINER_HOST ;;
+esac
+[ -z "${DOCKER_HOST:-}" ] || export DOCKER_HOST
+
 tmp=$(mktemp -d)
 name=sbinject-validate-$$
 finish() {
-  "$cli" rm -f "$name" >/dev/null 2>&1
+  "$cli" rm -fv "$name" >/dev/null 2>&1
   rm -rf "$tmp"
 }
 trap finish EXIT
@@ -125,6 +132,6 @@ check() {
 
 for image; do
   check "$image"
-  "$cli" rm -f "$name" >/dev/null 2>&1
+  "$cli" rm -fv "$name" >/dev/null 2>&1
 done
 exit "$bad"
