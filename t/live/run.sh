@@ -101,7 +101,7 @@ run_test() {
 	[ -z "$note" ] || failed=$((failed + 1))
 	printf '%s %s %s %s %s\n' "$engine" "$name" "$passed" "$failed" "$skipped" \
 		>>"$results/counts"
-	sed -nE "s/^(ok [0-9]+ - |1\.\.0)(.*) # SKIP (.*)/\3\t$engine $name\2/p" "$log" \
+	sed -nE "s/^(ok [0-9]+ - |1\.\.0)(.*) # SKIP (.*)/\3\t$engine $name \2/p" "$log" \
 		>>"$results/skips"
 	report_test
 }
