@@ -39,15 +39,16 @@ api "$ENGINE" DELETE "/images/sbinject-test/$with_volume:1" >/dev/null
 
 # The engine that the chosen command speaks to is the one that sbinject is to find.
 if [[ $ENGINE == podman* ]]; then
+  url=$DOCKER_HOST
   cat >"$tmp/podman" <<-END
 	#!/bin/sh
-	[ "\$1" != info ] || exec echo '$(engine_socket "$ENGINE")'
-	CONTAINER_HOST=$DOCKER_HOST exec podman "\$@"
+	[ "\$1" != info ] || exec echo "${url#unix://}"
+	CONTAINER_HOST=$url exec podman "\$@"
 	END
   chmod +x "$tmp/podman"
   DOCKER_HOST=unix:///dev/null validate -c "$tmp/podman" sbinject-test/scratch:1
   is 'podman: exit' "$rc" 0
-  CONTAINER_HOST=$DOCKER_HOST DOCKER_HOST=unix:///dev/null validate -c podman sbinject-test/scratch:1
+  CONTAINER_HOST=$url DOCKER_HOST=unix:///dev/null validate -c podman sbinject-test/scratch:1
   is 'podman by CONTAINER_HOST: exit' "$rc" 0
 fi
 

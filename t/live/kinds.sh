@@ -1,20 +1,30 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # kinds.sh: the data of t/live/kinds.
-#   kinds.sh list               its lines, seven fields each divided by tabs
+#   kinds.sh list               its lines, eight fields each divided by tabs
 #   kinds.sh man                as the table of sbinject(1)
 #   kinds.sh images             the images that it names
 #   kinds.sh outcomes FILE...   a table of the lines "# outcome: ENGINE<tab>KIND<tab>WHAT" in them
 set -eu -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 
-list() { sed -E '/^(#|$)/d; s/ *\| */\t/g' "$here/kinds"; }
+list() {
+  sed -E '/^(#|$)/d; s/ *\| */\t/g' "$here/kinds" | awk -F '\t' -v OFS='\t' '
+    NF == 4 { $5 = $6 = $7 = $8 = $4 }
+    { print }'
+}
 
 man() {
-  printf '.TS\nlb cb s cb s\nlb lb lb lb lb\nlx l l l l.\n\tDocker\tPodman\nContainer\tas root\trootless\tas root\trootless\n'
+  cat <<-'END'
+	.TS
+	lb cb s s cb s
+	lb lb2 lb2 lb2 lb2 lb
+	lx l2 l2 l2 l2 l.
+	END
+  printf '\tDocker\tPodman\nContainer\troot\tremap\trootless\troot\trootless\n'
   list | awk -F '\t' -v OFS='\t' '{
-    for (i = 4; i <= 7; i++) sub(/:.*/, "", $i)
-    print "T{\n" $1 "\nT}", $4, $5, $6, $7 }' | sed 's/-/\\-/g'
+    for (i = 4; i <= NF; i++) sub(/:.*/, "", $i)
+    print "T{\n" $1 "\nT}", $4, $5, $6, $7, $8 }' | sed 's/-/\\-/g'
   printf '.TE\n'
 }
 
