@@ -157,7 +157,8 @@ static int fail_inspect(const struct eng_client *client, const struct eng_http_r
 	if (says_ambiguous(text))
 		return sb_err_set(err, SB_NO_CONTAINER,
 			"container '%s' is ambiguous: more than one id begins like that", ref);
-	if (reply->status == 404)
+	/* Podman says so with 500 of one that is deleted between its own two looks. */
+	if (reply->status == 404 || strcasestr(text, "no such container"))
 		return sb_err_set(err, SB_NO_CONTAINER,
 			"no container '%s' on %s at '%s'; 'sbinject ls' shows those that run", ref,
 			eng_client_kind_name(client), client->endpoint->url);

@@ -268,6 +268,9 @@ static void test_eng_container_inspect__tells_why_not(void **state)
 	} rows[] = {
 		{JSON_HEAD(404) CLOSING "{\"message\":\"No such container: x\"}", SB_NO_CONTAINER,
 			"no container 'x' on docker"},
+		{JSON_HEAD(500) CLOSING
+			"{\"message\":\"container x does not exist in database: no such container\"}",
+			SB_NO_CONTAINER, "no container 'x' on docker"},
 		{JSON_HEAD(404) CLOSING "{\"message\":\"multiple IDs found with provided prefix\"}",
 			SB_NO_CONTAINER, "'x' is ambiguous"},
 		{JSON_HEAD(500) CLOSING
