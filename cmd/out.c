@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/out.h"
 
+#include "engine/interrupt.h"
 #include "engine/log.h"
 #include "engine/text.h"
 
@@ -50,6 +51,12 @@ void out_init(bool json, bool quiet)
 	again = true;
 }
 
+/* Then nothing more is tried: the next write would only wait again. out_finish tells. */
+static bool stdout_failed(void)
+{
+	return ferror(stdout) != 0;
+}
+
 json_t *out_string(const char *text)
 {
 	json_t *string = json_string(text);
@@ -79,6 +86,8 @@ void out_result(const char *line, const json_t *json)
 	LOCKED;
 
 	wipe_progress();
+	if (stdout_failed())
+		return;
 	if (want_json) {
 		put_json(json);
 	} else if (!want_quiet) {
@@ -94,6 +103,8 @@ void out_line(const char *fmt, ...)
 	LOCKED;
 
 	wipe_progress();
+	if (stdout_failed())
+		return;
 	va_start(args, fmt);
 	vprintf(fmt, args);
 	va_end(args);
@@ -102,7 +113,7 @@ void out_line(const char *fmt, ...)
 
 static void put_escaped(const char *data, size_t len)
 {
-	while (len) {
+	while (len && !stdout_failed()) {
 		size_t n = *data == '\n' || *data == '\t' ? 1 : sb_text_char(data, len);
 
 		if (n)
@@ -114,6 +125,14 @@ static void put_escaped(const char *data, size_t len)
 	}
 }
 
+/* A write that a signal broke off is no trouble with stdout. */
+static int fail_stdout(struct sb_err *err)
+{
+	if (eng_interrupted)
+		return sb_err_set(err, SB_INTERRUPTED, "interrupted");
+	return sb_err_set(err, SB_FAILED, "cannot write to stdout: %s", strerror(errno));
+}
+
 int out_foreign(const char *data, size_t len, struct sb_err *err)
 {
 	LOCKED;
@@ -123,8 +142,8 @@ int out_foreign(const char *data, size_t len, struct sb_err *err)
 		put_escaped(data, len);
 	else
 		fwrite(data, 1, len, stdout);
-	if (fflush(stdout) == EOF || ferror(stdout))
-		return sb_err_set(err, SB_FAILED, "cannot write to stdout: %s", strerror(errno));
+	if (stdout_failed() || fflush(stdout) == EOF)
+		return fail_stdout(err);
 	return 0;
 }
 
@@ -145,7 +164,7 @@ void out_error(const char *subject, const struct sb_err *err)
 
 	wipe_progress();
 	sb_text_clean(clean, sizeof(clean), subject ? subject : "", subject ? strlen(subject) : 0);
-	if (want_json)
+	if (want_json && !stdout_failed())
 		put_json_error(subject, err);
 	fprintf(stderr, "sbinject: %s%s%s\n", clean, subject ? ": " : "", err->text);
 }
@@ -190,7 +209,7 @@ void out_table(const char *const *cells, size_t columns, size_t rows)
 		if (width(clean) > widest[i % columns])
 			widest[i % columns] = width(clean);
 	}
-	for (size_t i = 0; i < columns * rows; i++) {
+	for (size_t i = 0; i < columns * rows && !stdout_failed(); i++) {
 		bool last = i % columns == columns - 1;
 		size_t pad;
 
@@ -205,8 +224,8 @@ int out_finish(struct sb_err *err)
 	LOCKED;
 
 	wipe_progress();
-	if (fflush(stdout) == EOF || ferror(stdout))
-		return sb_err_set(err, SB_FAILED, "cannot write to stdout: %s", strerror(errno));
+	if (stdout_failed() || fflush(stdout) == EOF)
+		return fail_stdout(err);
 	if (result_lost)
 		return sb_err_set(err, SB_FAILED,
 			"a result could not be written as JSON: out of memory, or text that is not "

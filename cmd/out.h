@@ -29,7 +29,10 @@ json_t *out_string(const char *text);
 /* A line of stdout as it is, from text of our own. */
 void out_line(const char *fmt, ...) sb_printf(1, 2);
 
-/* Bytes from a container: escaped on a terminal, as they are elsewhere. -1: cannot be written. */
+/*
+ * Bytes from a container: escaped on a terminal, as they are elsewhere. -1: cannot be written, or
+ * interrupted while the reader did not read.
+ */
 int out_foreign(const char *data, size_t len, struct sb_err *err) sb_must_check;
 
 /* A failure about `subject` (a container; or NULL). */

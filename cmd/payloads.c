@@ -3,6 +3,7 @@
 
 #include "cmd/out.h"
 #include "engine/buf.h"
+#include "engine/interrupt.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +34,7 @@ static int write_all(int fd, const unsigned char *data, size_t len)
 	while (len) {
 		ssize_t n = write(fd, data, len);
 
-		if (n < 0 && errno != EINTR)
+		if (n < 0 && (errno != EINTR || eng_interrupted))
 			return -1;
 		if (n > 0) {
 			data += n;
@@ -45,6 +46,8 @@ static int write_all(int fd, const unsigned char *data, size_t len)
 
 static int fail_write(const char *path, struct sb_err *err)
 {
+	if (eng_interrupted)
+		return sb_err_set(err, SB_INTERRUPTED, "interrupted");
 	return sb_err_set(err, SB_FAILED, "cannot write '%s': %s", path, strerror(errno));
 }
 

@@ -272,7 +272,7 @@ static int fail_transfer(CURLcode code, CURL *easy, const struct eng_http *http,
 	switch (code) {
 	case CURLE_URL_MALFORMAT:
 		return sb_err_set(err, SB_USAGE, "%s: '%s' is not understood: %s", endpoint->why,
-			endpoint->url, http->problem);
+			endpoint->url, curl_easy_strerror(code));
 	case CURLE_COULDNT_CONNECT:
 	case CURLE_COULDNT_RESOLVE_HOST:
 	case CURLE_SSL_CONNECT_ERROR:

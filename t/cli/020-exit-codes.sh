@@ -235,6 +235,23 @@ exits "several containers, none there: exit 4" 4
 sb inject --host "$tmp/engine.sock" 0a 2b
 exits "several containers, several causes: exit 8" 8
 
+# ---- 130: a signal while nobody reads what is written, more than a pipe holds ----
+
+for i in $(seq 2000); do
+  printf '{"Id": "%064d", "Names": ["/%050d"], "Image": "x", "State": "running"}\n' "$i" "$i"
+done | jq -s . >"$tmp/list.json"
+mkfifo "$tmp/unread"
+exec 8<>"$tmp/unread"
+for command in ls 'ls --json' 'payloads --extract tools-amd64'; do
+  code=0
+  # shellcheck disable=SC2086
+  DOCKER_HOST=unix://$tmp/engine.sock timeout --foreground -k 9 --preserve-status -s INT 2 \
+    "$SBINJECT" $command >"$tmp/unread" 2>"$tmp/run.err" || code=$?
+  is "SIGINT, '$command' to a reader that waits: exit 130" "$code $(cat "$tmp/run.err")" \
+    '130 sbinject: interrupted'
+done
+exec 8>&-
+
 # ---- what is foreign is escaped ----
 
 sb --json --host "$none" $'a"\n\033\377'
