@@ -392,14 +392,17 @@ static const struct {
 static int try_socket(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	sb_autoclose int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	sb_autoclose int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)
 		return errno;
 	if (strlen(path) >= sizeof(address.sun_path))
 		return ENAMETOOLONG;
 	strcpy(address.sun_path, path);
-	return connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? errno : 0;
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+		return 0;
+	/* Somebody is there, and has others to take before. */
+	return errno == EAGAIN ? 0 : errno;
 }
 
 static int from_known_sockets(struct eng_endpoint *ret, struct sb_err *err)

@@ -471,7 +471,34 @@ static void test_eng_endpoint_find__tries_the_well_known_sockets(void **state)
 	}
 }
 
-/* An empty --host is a variable that was not set: it names no engine. */
+static void test_eng_endpoint_find__does_not_wait_for_one_that_hangs(void **state)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd, waiting[16], count = 0;
+	char url[128];
+
+	(void)state;
+	if (somebody_listens("/var/run/docker.sock"))
+		skip();
+	setenv("XDG_RUNTIME_DIR", home, 1);
+	put("x", "");
+	fd = make_socket("docker.sock", true);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/docker.sock", home);
+	/* What nobody accepts stays in the queue, until it is full. */
+	do
+		waiting[count] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	while (connect(waiting[count++], (struct sockaddr *)&address, sizeof(address)) == 0 &&
+		count < 16);
+	assert_in_range(count, 1, 15);
+	alarm(20); /* instead of for ever */
+	snprintf(url, sizeof(url), "unix://%s/docker.sock", home);
+	assert_found(NULL, url, "well-known");
+	alarm(0);
+	while (count)
+		close(waiting[--count]);
+	close(fd);
+}
+
 static void test_eng_endpoint_find__refuses_an_empty_host(void **state)
 {
 	sb_auto(eng_endpoint_release) struct eng_endpoint e = ENG_ENDPOINT_INIT;
@@ -512,6 +539,7 @@ int main(void)
 		WITH_HOME(test_eng_endpoint_find__takes_tls_of_the_environment),
 		WITH_HOME(test_eng_endpoint_find__needs_a_ca_to_verify_with),
 		WITH_HOME(test_eng_endpoint_find__tries_the_well_known_sockets),
+		WITH_HOME(test_eng_endpoint_find__does_not_wait_for_one_that_hangs),
 		WITH_HOME(test_eng_endpoint_find__refuses_an_empty_host),
 	};
 
