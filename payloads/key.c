@@ -35,14 +35,20 @@ static bool find_path(char *path, size_t size)
 	return n > 0 && (size_t)n < size;
 }
 
-/* Only a file of our own that nobody else can read or write will do. */
-static bool read_key(const char *path, struct key *key)
+/*
+ * Only a file of our own that nobody else can read or write will do. *ret_spoilt: it is ours, but
+ * never was a key.
+ */
+static bool read_key(const char *path, struct key *key, bool *ret_spoilt)
 {
 	sb_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
-		(st.st_mode & 077))
+	*ret_spoilt = false;
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
+		return false;
+	*ret_spoilt = st.st_size != sizeof(key->bytes);
+	if (*ret_spoilt || (st.st_mode & 077))
 		return false;
 	key->known = read(fd, key->bytes, sizeof(key->bytes)) == (ssize_t)sizeof(key->bytes);
 	return key->known;
@@ -63,9 +69,21 @@ static bool make_key(char *path)
 		return false;
 	made = getrandom(bytes, sizeof(bytes), 0) == (ssize_t)sizeof(bytes) &&
 	       write(fd, bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes) &&
-	       (link(fresh, path) == 0 || errno == EEXIST);
+	       /* Else a crash of the machine can leave the name without the bytes. */
+	       fsync(fd) == 0 && (link(fresh, path) == 0 || errno == EEXIST);
 	unlink(fresh);
 	return made;
+}
+
+static bool keep_key(char *path, struct key *ret)
+{
+	bool spoilt;
+
+	if (read_key(path, ret, &spoilt))
+		return true;
+	if (spoilt)
+		unlink(path);
+	return make_key(path) && read_key(path, ret, &spoilt);
 }
 
 void key_load(struct key *ret)
@@ -75,7 +93,7 @@ void key_load(struct key *ret)
 	ret->known = false;
 	if (!find_path(path, sizeof(path)))
 		sb_log(SB_NOTE, "no HOME to keep a key in: payloads are always uploaded afresh");
-	else if (!read_key(path, ret) && !(make_key(path) && read_key(path, ret)))
+	else if (!keep_key(path, ret))
 		sb_log(SB_NOTE, "no key can be kept at '%s': payloads are always uploaded afresh",
 			path);
 }
