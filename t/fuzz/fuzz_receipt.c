@@ -2,21 +2,14 @@
 /* Any bytes as the answer of the program in a container. */
 #include "payloads/receipt.h"
 
+#include "t/fuzz/check.h"
+
 #include <stdint.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char sha[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
-
-static void check_error(const struct sb_err *err)
-{
-	if (err->code == SB_OK || !memchr(err->text, 0, sizeof(err->text)))
-		abort();
-	for (const unsigned char *u = (const unsigned char *)err->text; *u; u++)
-		if (*u < 0x20 || *u == 0x7f || (*u == 0xc2 && u[1] >= 0x80 && u[1] < 0xa0))
-			abort();
-}
 
 static void check_word(const char *word, size_t size)
 {
