@@ -106,7 +106,7 @@ lasting "reply@POST $version/containers/.*/exec:500,application/json,{}" 1
 fault "frame:split@POST $version/exec/.*/start" 0
 fault 'delay:0.2' 0
 fault "stall:resp@PUT $version/containers/.*/archive#1:0,22" 0 60
-fault "stall:resp@POST $version/exec/.*/start#1:0,22" 0 60
+fault "stall:req-body@POST $version/exec/.*/start#1:0,22" 0 60
 
 ok 'after all of it: inject' "$SBINJECT" "$name"
 ok 'after all of it: healthy' "$SBINJECT" status "$name"
