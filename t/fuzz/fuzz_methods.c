@@ -153,11 +153,13 @@ enum job_input job_input_state(const struct job *job)
 	return JOB_INPUT_OPEN;
 }
 
-int job_write(struct job *job, const char *data, size_t len)
+int job_write(struct job *job, const char *data, size_t len, int64_t ack, struct job_waiter *waiter)
 {
-	need(job != NULL);
 	check_text(data, len);
-	return len == 3 ? -EMSGSIZE : 0;
+	if (len == 3)
+		return -EMSGSIZE;
+	report(job, ack, waiter);
+	return 0;
 }
 
 void job_close_input(struct job *job)

@@ -33,6 +33,9 @@ is "$(client jobs 900 300)" '900 jobs 300 at once 0 wrong' '900 jobs, 300 at onc
 same_fds "$(server)" "$f" '… no descriptor'
 is "$(zombies)" 0 '… and no zombie'
 
+n=10000; shipped || n=500
+is "$(client late $n)" "$n jobs 0 wrong" "$n jobs that are asked for late: nothing is lost"
+
 # ---- much output ----
 sum() { md5sum | cut -d' ' -f1; }
 is "$(client drain 'yes 0123456789abcde | head -c 60000000' | awk '{print $1, $5}')" "60000000 $(yes 0123456789abcde | head -c 60000000 | sum)" '60 MB, polled at once: whole'

@@ -4,6 +4,7 @@
 
 calls N [FLIGHT]       N calls, FLIGHT of them under way, over one connection
 jobs N [FLIGHT]        N jobs, FLIGHT of them under way, each polled to its end
+late N                 N jobs, all asked for when the last has been started
 drain COMMAND [MS]     polls one job to its end, MS between polls; digest of what it said
 flood COMMAND N        N jobs that nobody polls; prints their process ids
 many N                 N connections at once, a call over each
@@ -104,6 +105,14 @@ def jobs(path, n, flight=1):
             running -= 1
     print(n, "jobs", most, "at once", wrong, "wrong")
     sys.exit(wrong > 0)
+
+
+def late(path, n):
+    c, n = Connection(path), int(n)
+    pids = [c.call("exec_remote_start", command=f"echo {i}; exit {i % 7}")["pid"] for i in range(n)]
+    ends = [c.call("exec_remote_poll", pid=pid, ack_seq=0) for pid in pids]
+    wrong = sum((end["stdout"], end["exit_code"]) != (f"{i}\n", i % 7) for i, end in enumerate(ends))
+    print(n, "jobs", wrong, "wrong")
 
 
 def drain(path, command, ms=0):
@@ -253,5 +262,5 @@ def bad(path):
 
 
 if __name__ == "__main__":
-    what = {f.__name__: f for f in (calls, jobs, drain, flood, many, hold, half, slow, hurried, deaf, unread, upto, bad)}
+    what = {f.__name__: f for f in (calls, jobs, late, drain, flood, many, hold, half, slow, hurried, deaf, unread, upto, bad)}
     what[sys.argv[2]](sys.argv[1], *sys.argv[3:])

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,33 @@
 #include "payloads/sandbox-tools/exec_remote/input.h"
 #include "payloads/sandbox-tools/exec_remote/queue.h"
 #include "payloads/sandbox-tools/exec_remote/stream.h"
+
+/* wrap: io_now child_start */
+
+static int64_t shift; /* of the clock, though not of timers that are set */
+static pid_t unreal;  /* the pid of the last process that was not started, 0: they are */
+
+int64_t __real_io_now(void);
+int64_t __wrap_io_now(void);
+
+int64_t __wrap_io_now(void)
+{
+	return __real_io_now() + shift;
+}
+
+int __real_child_start(
+	struct children *children, struct child *child, const struct child_options *options);
+int __wrap_child_start(
+	struct children *children, struct child *child, const struct child_options *options);
+
+int __wrap_child_start(
+	struct children *children, struct child *child, const struct child_options *options)
+{
+	if (!unreal)
+		return __real_child_start(children, child, options);
+	child->pid = ++unreal;
+	return 0;
+}
 
 /* ---- queues ---- */
 
@@ -235,7 +263,7 @@ static void test_stream__stops_reading_when_full_and_goes_on(void **state)
 static void test_stream__gives_up_without_loss(void **state)
 {
 	struct stream stream = {.changed = on_changed};
-	struct stream_sinks sinks = {NULL, NULL, 0};
+	struct stream_sinks sinks = {.count = 0};
 	struct buf text = BUF_INIT(1000000);
 	int ends[2];
 
@@ -265,11 +293,10 @@ static void test_stream_cut__does_not_begin_inside_a_character(void **state)
 
 	(void)state;
 	world->waiting = 9;
-	assert_int_equal(queue_add(&stream.queue,
-				 "abc\xe2\x82\xac"
-				 "def",
-				 9),
-		0);
+	queue_put(&stream.queue,
+		queue_block("abc\xe2\x82\xac"
+			    "def",
+			9));
 	assert_int_equal(stream_cut(&stream, 100), 0);
 	assert_int_equal(stream_cut(&stream, 5), 6);
 	assert_int_equal(stream_take(&stream, 100, &text), 0);
@@ -468,6 +495,59 @@ static void test_job_kill__answers_the_polls_under_way(void **state)
 	assert_int_equal(poller.report.state, JOB_KILLED);
 }
 
+static void stop_at_once(struct loop_timer *timer)
+{
+	(void)timer;
+	loop_stop(&world->loop);
+}
+
+/* Lets the loop do what there is to do, but wait for no timer. */
+static void let_happen(void)
+{
+	struct pollfd ready = {.fd = world->loop.epoll, .events = POLLIN};
+	struct loop_timer timer = {.due = stop_at_once};
+
+	while (poll(&ready, 1, 200) > 0) {
+		loop_set_timer(&world->loop, &timer, -100000);
+		world->loop.stopped = false;
+		assert_int_equal(loop_run(&world->loop), 0);
+	}
+}
+
+static void test_jobs__keeps_what_has_ended_for_a_minute(void **state)
+{
+	static struct {
+		int count;
+		int64_t shift;
+		int left;
+	} const phases[] = {
+		{JOBS_ENDED_MAX - 24, -JOBS_ENDED_MS - 10000, JOBS_ENDED_MAX - 24},
+		{50, -JOBS_ENDED_MS + 20000, JOBS_ENDED_MAX + 26},
+		{1, 0, JOBS_ENDED_MAX},
+	};
+	pid_t pids[JOBS_ENDED_MAX + 27];
+	int n = 0, left;
+
+	(void)state;
+	unreal = 1000000;
+	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++) {
+		shift = phases[i].shift;
+		for (int k = 0; k < phases[i].count; k++) {
+			struct job_order order = {.command = ""};
+
+			assert_int_equal(jobs_start(world->jobs, &order, &pids[n++]), 0);
+			if (k % 100 == 99)
+				let_happen();
+		}
+		let_happen();
+		left = 0;
+		for (int k = 0; k < n; k++)
+			left += jobs_find(world->jobs, pids[k]) != NULL;
+		assert_int_equal(left, phases[i].left);
+	}
+	unreal = 0;
+}
+
 static void test_jobs_stop__answers_who_waits(void **state)
 {
 	struct job *job = start("sleep 100");
@@ -513,6 +593,7 @@ int main(void)
 		TEST(test_job_poll__many_at_once_are_all_answered),
 		TEST(test_job_poll__says_nothing_after_a_second),
 		TEST(test_job_kill__answers_the_polls_under_way),
+		TEST(test_jobs__keeps_what_has_ended_for_a_minute),
 		TEST(test_jobs_stop__answers_who_waits),
 		TEST(test_jobs_free__answers_who_waits),
 	};

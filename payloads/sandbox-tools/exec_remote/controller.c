@@ -41,6 +41,7 @@ struct job {
 	struct held held;
 	bool killed;
 	bool ended; /* the leader has, and its output */
+	int64_t ended_at;
 	struct loop_timer timer;
 	struct job_waiter *pollers, *killer;
 	struct job *next, **link;
@@ -84,6 +85,15 @@ static size_t waiting_bytes(const struct job *job)
 	       job->held.text[0].size + job->held.text[1].size;
 }
 
+/* Is it one too many? */
+static bool may_go(const struct job *job, unsigned count, size_t bytes)
+{
+	if (!job->ended || job->pollers || job->killer || count == 1)
+		return false;
+	return count > JOBS_ENDED_ALL_MAX || bytes > JOBS_ENDED_BYTES_MAX ||
+	       (count > JOBS_ENDED_MAX && io_now() - job->ended_at > JOBS_ENDED_MS);
+}
+
 /* Forgets ended jobs nobody asked for; the newest ones stay. */
 static void forget_old(struct jobs *jobs)
 {
@@ -99,7 +109,7 @@ static void forget_old(struct jobs *jobs)
 	for (struct job *job = jobs->first;
 		job && (count > JOBS_ENDED_MAX || bytes > JOBS_ENDED_BYTES_MAX); job = next) {
 		next = job->next;
-		if (!job->ended || job->pollers || job->killer || count == 1)
+		if (!may_go(job, count, bytes))
 			continue;
 		bytes -= waiting_bytes(job);
 		count--;
@@ -265,6 +275,7 @@ static void end(struct job *job)
 		stream_give_up(&job->out[i].stream, &jobs->sinks);
 	input_close(&job->input);
 	job->ended = true;
+	job->ended_at = io_now();
 	wake(job);
 	forget_old(jobs);
 }
@@ -511,12 +522,17 @@ void job_kill(struct job *job, int64_t ack, struct job_waiter *waiter)
 		answer_all(job);
 }
 
-void job_tell(struct job *job, int64_t ack, struct job_waiter *waiter)
+static bool tell(struct job *job, int64_t ack, struct job_waiter *waiter)
 {
 	struct job_report report;
 	int r = take_report(job, ack, &report);
 
-	waiter->answer(waiter, r < 0 ? NULL : &report, r);
+	return waiter->answer(waiter, r < 0 ? NULL : &report, r);
+}
+
+void job_tell(struct job *job, int64_t ack, struct job_waiter *waiter)
+{
+	tell(job, ack, waiter);
 }
 
 enum job_input job_input_state(const struct job *job)
@@ -526,9 +542,19 @@ enum job_input job_input_state(const struct job *job)
 	return input_is_open(&job->input) ? JOB_INPUT_OPEN : JOB_INPUT_CLOSED;
 }
 
-int job_write(struct job *job, const char *data, size_t len)
+int job_write(struct job *job, const char *data, size_t len, int64_t ack, struct job_waiter *waiter)
 {
-	return input_add(&job->input, data, len);
+	struct queue_block *block;
+	int r = input_prepare(&job->input, data, len, &block);
+
+	if (r < 0)
+		return r;
+	/* not before the answer is on its way: who is told of an error may write the same again */
+	if (tell(job, ack, waiter))
+		input_put(&job->input, block);
+	else
+		free(block);
+	return 0;
 }
 
 void job_close_input(struct job *job)

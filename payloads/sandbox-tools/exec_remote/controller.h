@@ -2,7 +2,7 @@
 /*
  * Jobs: shell commands whose output is collected until somebody asks for it. Knows processes and
  * pipes, but no requests. A job is forgotten when its end has been reported; jobs nobody
- * asks for are forgotten, oldest first, when too many have ended.
+ * asks for are forgotten, oldest first, when too many have ended a while ago, or far too many.
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_EXEC_REMOTE_CONTROLLER_H
 #define PAYLOADS_SANDBOX_TOOLS_EXEC_REMOTE_CONTROLLER_H
@@ -10,7 +10,9 @@
 #include "payloads/sandbox-tools/child/child.h"
 #include "payloads/sandbox-tools/exec_remote/types.h"
 
-#define JOBS_ENDED_MAX 1024			 /* ended jobs whose end nobody has asked for */
+#define JOBS_ENDED_MAX 1024 /* ended jobs whose end nobody has asked for */
+#define JOBS_ENDED_MS 60000 /* unless they ended later than so long ago: somebody may be coming */
+#define JOBS_ENDED_ALL_MAX 16384 /* those, too; each keeps a process id, of which there may be 32768 */
 #define JOBS_ENDED_BYTES_MAX ((size_t)256 << 20) /* and their output */
 
 struct jobs;
@@ -38,8 +40,10 @@ void job_tell(struct job *job, int64_t ack, struct job_waiter *waiter);
 /* The job's stdin: */
 enum job_input { JOB_INPUT_NONE, JOB_INPUT_OPEN, JOB_INPUT_CLOSED };
 enum job_input job_input_state(const struct job *job);
-/* 0, -ENOMEM, -EMSGSIZE: more waits than may. Only for JOB_INPUT_OPEN. */
-int job_write(struct job *job, const char *data, size_t len);
+/* Writes and reports as job_tell; what cannot be reported is not written. 0, or -ENOMEM, -EMSGSIZE
+   (more waits than may), and the waiter has not been called. Only for JOB_INPUT_OPEN. */
+int job_write(
+	struct job *job, const char *data, size_t len, int64_t ack, struct job_waiter *waiter);
 void job_close_input(struct job *job);
 
 #endif

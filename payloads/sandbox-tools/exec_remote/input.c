@@ -40,6 +40,7 @@ static void feed(struct input *input)
 		}
 		queue_drop(&input->queue, (size_t)n);
 	}
+	queue_release(&input->queue); /* of empty blocks */
 	unwatch(input);
 	if (input->finished)
 		input_close(input);
@@ -64,15 +65,28 @@ bool input_is_open(const struct input *input)
 	return input->loop && input->watch.fd >= 0 && !input->finished;
 }
 
-int input_add(struct input *input, const char *data, size_t len)
+int input_prepare(
+	const struct input *input, const char *data, size_t len, struct queue_block **ret)
 {
-	int r;
-
 	if (len > INPUT_MAX || input->queue.len > INPUT_MAX - len)
 		return -EMSGSIZE;
-	r = queue_add(&input->queue, data, len);
+	*ret = queue_block(data, len);
+	return *ret ? 0 : -ENOMEM;
+}
+
+void input_put(struct input *input, struct queue_block *block)
+{
+	queue_put(&input->queue, block);
+	feed(input);
+}
+
+int input_add(struct input *input, const char *data, size_t len)
+{
+	struct queue_block *block;
+	int r = input_prepare(input, data, len, &block);
+
 	if (r == 0)
-		feed(input);
+		input_put(input, block);
 	return r;
 }
 

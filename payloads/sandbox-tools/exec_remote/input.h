@@ -23,8 +23,12 @@ struct input {
 void input_open(struct input *input, struct loop *loop, int fd);
 /* Can more be added? */
 bool input_is_open(const struct input *input);
-/* Adds to an open input: 0, -ENOMEM, or -EMSGSIZE when too much waits already; then nothing was
-   added. */
+/* Makes ready what is to be added to an open input, by input_put, which cannot fail, or free(): 0,
+   -ENOMEM, or -EMSGSIZE when too much waits already. */
+int input_prepare(
+	const struct input *input, const char *data, size_t len, struct queue_block **ret);
+void input_put(struct input *input, struct queue_block *block);
+/* Both at once. */
 int input_add(struct input *input, const char *data, size_t len);
 /* The end comes after what waits. */
 void input_finish(struct input *input);

@@ -335,11 +335,9 @@ void exec_remote_write_stdin(struct rpc_call *call)
 	if (!wait)
 		return;
 	data = json_object_get(call->req.params, "data");
-	r = job_write(job, json_string_value(data), json_string_length(data));
-	if (r == 0) {
-		job_tell(job, ack, &wait->waiter);
+	r = job_write(job, json_string_value(data), json_string_length(data), ack, &wait->waiter);
+	if (r == 0)
 		return;
-	}
 	free(wait);
 	if (r == -EMSGSIZE)
 		rpc_call_error(call, RPC_TOOL_FAILURE,

@@ -2,7 +2,6 @@
 /* A list of blocks of bytes. */
 #include "payloads/sandbox-tools/exec_remote/queue.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +14,7 @@ struct queue_block {
 	char data[];
 };
 
-static struct queue_block *add_block(struct queue *queue, size_t size)
+static struct queue_block *new_block(size_t size)
 {
 	struct queue_block *block = malloc(sizeof(*block) + size);
 
@@ -24,22 +23,40 @@ static struct queue_block *add_block(struct queue *queue, size_t size)
 	block->next = NULL;
 	block->start = block->end = 0;
 	block->size = size;
+	return block;
+}
+
+struct queue_block *queue_block(const void *data, size_t len)
+{
+	struct queue_block *block = new_block(len);
+
+	if (!block)
+		return NULL;
+	memcpy(block->data, data, len);
+	block->end = len;
+	return block;
+}
+
+void queue_put(struct queue *queue, struct queue_block *block)
+{
 	if (queue->tail)
 		queue->tail->next = block;
 	else
 		queue->head = block;
 	queue->tail = block;
-	return block;
+	queue->len += block->end;
 }
 
 char *queue_room(struct queue *queue, size_t *ret_size)
 {
 	struct queue_block *block = queue->tail;
 
-	if (!block || block->end == block->size)
-		block = add_block(queue, block ? BLOCK_SIZE : FIRST_SIZE);
-	if (!block)
-		return NULL;
+	if (!block || block->end == block->size) {
+		block = new_block(block ? BLOCK_SIZE : FIRST_SIZE);
+		if (!block)
+			return NULL;
+		queue_put(queue, block);
+	}
 	*ret_size = block->size - block->end;
 	return block->data + block->end;
 }
@@ -48,20 +65,6 @@ void queue_added(struct queue *queue, size_t len)
 {
 	queue->tail->end += len;
 	queue->len += len;
-}
-
-int queue_add(struct queue *queue, const void *data, size_t len)
-{
-	struct queue_block *block;
-
-	if (len == 0)
-		return 0;
-	block = add_block(queue, len);
-	if (!block)
-		return -ENOMEM;
-	memcpy(block->data, data, len);
-	queue_added(queue, len);
-	return 0;
 }
 
 const char *queue_front(const struct queue *queue, size_t *ret_len)

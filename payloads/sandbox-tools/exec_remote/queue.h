@@ -19,8 +19,9 @@ struct queue {
    much it was with queue_added. */
 char *queue_room(struct queue *queue, size_t *ret_size);
 void queue_added(struct queue *queue, size_t len);
-/* 0 or -ENOMEM, and then nothing was added. */
-int queue_add(struct queue *queue, const void *data, size_t len);
+/* A copy of 'data' for queue_put, or for free(); NULL without memory. */
+struct queue_block *queue_block(const void *data, size_t len);
+void queue_put(struct queue *queue, struct queue_block *block);
 /* The first bytes, as many as lie together; NULL when there are none. */
 const char *queue_front(const struct queue *queue, size_t *ret_len);
 void queue_drop(struct queue *queue, size_t len);

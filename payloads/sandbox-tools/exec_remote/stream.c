@@ -11,11 +11,14 @@
 #include "payloads/lib/io.h"
 
 #define LAST_MAX ((size_t)8 << 20) /* no pipe holds more */
+#define SINK_MS 10		   /* after which one that was read is read again */
+#define SINK_READ 65536		   /* what a pipe holds as a rule */
 
 struct stream_sink {
 	struct loop_watch watch; /* first, so that a watch is its sink */
 	struct loop *loop;
 	struct stream_sinks *sinks;
+	uint64_t turn; /* when it was read, if it is not watched since; 0 otherwise */
 	struct stream_sink *next, **link;
 };
 
@@ -25,7 +28,8 @@ static void close_sink(struct stream_sink *sink)
 {
 	struct stream_sinks *sinks = sink->sinks;
 
-	loop_unwatch(sink->loop, &sink->watch);
+	if (sink->turn == 0)
+		loop_unwatch(sink->loop, &sink->watch);
 	io_close(&sink->watch.fd);
 	*sink->link = sink->next;
 	if (sink->next)
@@ -36,14 +40,43 @@ static void close_sink(struct stream_sink *sink)
 	free(sink);
 }
 
+/* Lets the one go on that has not been read for longest. */
+static void on_turn(struct loop_timer *timer)
+{
+	struct stream_sinks *sinks =
+		(struct stream_sinks *)((char *)timer - offsetof(struct stream_sinks, timer));
+	struct stream_sink *next = NULL;
+
+	for (struct stream_sink *sink = sinks->first; sink; sink = sink->next)
+		if (sink->turn > 0 && (!next || sink->turn < next->turn))
+			next = sink;
+	if (!next)
+		return;
+	loop_set_timer(next->loop, timer, SINK_MS);
+	next->turn = 0;
+	if (loop_watch(next->loop, &next->watch, EPOLLIN) < 0)
+		close_sink(next);
+}
+
+/* A little at a time: who writes without end is to cost next to nothing. */
 static void swallow(struct loop_watch *watch, uint32_t events)
 {
-	char bytes[16384];
+	static char bytes[SINK_READ];
+	struct stream_sink *sink = (struct stream_sink *)watch;
+	struct stream_sinks *sinks = sink->sinks;
 	ssize_t n = io_read(watch->fd, bytes, sizeof(bytes));
 
 	(void)events;
-	if (n == 0 || (n < 0 && n != -EAGAIN))
-		close_sink((struct stream_sink *)watch);
+	if (n == -EAGAIN)
+		return;
+	if (n <= 0) {
+		close_sink(sink);
+		return;
+	}
+	loop_unwatch(sink->loop, watch);
+	sink->turn = ++sinks->turns;
+	if (!sinks->timer.armed)
+		loop_set_timer(sink->loop, &sinks->timer, SINK_MS);
 }
 
 static void open_sink(struct loop *loop, struct stream_sinks *sinks, int fd)
@@ -56,6 +89,7 @@ static void open_sink(struct loop *loop, struct stream_sinks *sinks, int fd)
 	}
 	if (!sinks->last)
 		sinks->last = &sinks->first;
+	sinks->timer.due = on_turn;
 	sink->loop = loop;
 	sink->sinks = sinks;
 	sink->watch.fd = fd;
@@ -72,6 +106,8 @@ static void open_sink(struct loop *loop, struct stream_sinks *sinks, int fd)
 
 void stream_sinks_close(struct stream_sinks *sinks)
 {
+	if (sinks->first)
+		loop_clear_timer(sinks->first->loop, &sinks->timer);
 	while (sinks->first)
 		close_sink(sinks->first);
 }

@@ -37,11 +37,14 @@ struct stream {
 	void (*changed)(struct stream *stream);
 };
 
-/* Readers of pipes whose job is over, so that the background processes that still write do not
-   fail. The oldest go when there are too many. */
+/* Readers of pipes whose job is over, so that the background processes that still write neither
+   fail nor hang. All together read a few MB a second; who writes more has to wait. The oldest go
+   when there are too many. */
 struct stream_sinks {
 	struct stream_sink *first, **last;
 	unsigned count;
+	uint64_t turns; /* reads there were */
+	struct loop_timer timer;
 };
 
 /* Takes over the reading end 'fd', or closes it: 0 or -errno. 'changed' is set by the caller; 'all'
