@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -442,6 +443,33 @@ static void test_child_env__sets_and_replaces(void **state)
 	child_env_release(&env);
 }
 
+/* Processor time for so many variables, each set twice. */
+static clock_t time_to_set(int count)
+{
+	struct child_env env = CHILD_ENV_INIT;
+	clock_t start = clock();
+
+	for (int i = 0; i < 2 * count; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "N%d", i % count);
+		assert_int_equal(child_env_set(&env, name, i < count ? "first" : "last"), 0);
+	}
+	start = clock() - start;
+	assert_int_equal(env.count, count);
+	assert_string_equal(env.vars[0], "N0=last");
+	child_env_release(&env);
+	return start + 1;
+}
+
+static void test_child_env__of_twenty_times_the_size_is_no_more_work_each(void **state)
+{
+	(void)state;
+	time_to_set(1000);
+	/* 20 it should be, and 400 it was */
+	assert_true(time_to_set(60000) / time_to_set(3000) < 120);
+}
+
 static void test_child_error_text__speaks_python(void **state)
 {
 	char text[100];
@@ -476,6 +504,7 @@ int main(void)
 		TEST(test_children_end_all__of_none_is_soon_done),
 		cmocka_unit_test(test_process_read__copes_with_any_name),
 		cmocka_unit_test(test_child_env__sets_and_replaces),
+		cmocka_unit_test(test_child_env__of_twenty_times_the_size_is_no_more_work_each),
 		cmocka_unit_test(test_child_error_text__speaks_python),
 	};
 

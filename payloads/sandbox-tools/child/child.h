@@ -96,14 +96,15 @@ void child_error_text(int error, char *text, size_t size);
 struct child_env {
 	char **vars;
 	size_t count, size;
+	size_t *slots; /* private: finds them by name */
 };
 
-#define CHILD_ENV_INIT     \
-	{                  \
-		NULL, 0, 0 \
+#define CHILD_ENV_INIT           \
+	{                        \
+		NULL, 0, 0, NULL \
 	}
 
-/* Copies a NULL-terminated environment: 0 or -ENOMEM. */
+/* Copies a NULL-terminated environment, of equal names the last: 0 or -ENOMEM. */
 int child_env_copy(struct child_env *env, char *const *from);
 /* Sets or replaces: 0, -ENOMEM, or -EINVAL for a name that is empty or has '='. */
 int child_env_set(struct child_env *env, const char *name, const char *value);
