@@ -26,10 +26,16 @@ like "$(call remote_version 2>&1)" '*' 'planted directories: an answer, or a cle
 rm -rf "$D"
 
 # another user's server, then root
-as_user 1000 start-server >/dev/null; is "$?:$(stat -c '%u %a' "$D"):$(stat -c %a "$D/sandbox-tools.sock")" '0:1000 777:666' 'an unprivileged server'
+as_user 1000 start-server >/dev/null; is "$?:$(stat -c '%u %a' "$D"):$(stat -c %a "$D/sandbox-tools.sock")" '0:1000 1777:666' 'an unprivileged server: in its directory nobody removes what is not theirs'
+is "$(find "$D" -type f -perm -2 -printf '%f ')" "$(cd "$D" && find . -name '*.lock' -printf '%f ')" '… and nothing but locks is for others to write to'
 like "$(request remote_version 1 | as_user 1001 exec)" '*"result"*' '… serves another user'
 is "$(servers)" 1 '… with one process'
+setpriv --reuid=1001 --regid=1001 --clear-groups rm -f "$D/sandbox-tools.sock" 2>/dev/null; [ -S "$D/sandbox-tools.sock" ]; ok $? 'nobody_else_can_answer_for_an_unprivileged_server: its socket stays'
 check 'an unprivileged server'
+mkdir -m 777 "$D"; chmod 777 "$D"; as_user 1001 start-server >/dev/null
+out=$(request remote_version 1 | as_user 1000 exec 2>&1); like "$?:$out" '1:error: *' '… and where it might be replaced, no other one is listened to'
+like "$(request remote_version 1 | as_user 1001 exec)" '*"result"*' '… except by its own user'
+as_user 1001 stop-server; rm -rf "$D"
 is "$(servers)" 0 '… and the unprivileged server is gone'
 
 call version >/dev/null; in_world start-server >/dev/null

@@ -49,7 +49,7 @@ static pid_t recorded_pid(const struct place *place)
 	json_t *doc;
 	pid_t pid;
 	ssize_t n;
-	int fd = io_open(place->fd, PLACE_PID, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+	int fd = place_read_file(place, PLACE_PID);
 
 	if (fd < 0)
 		return 0;
@@ -416,7 +416,7 @@ static int ask_to_stop(int fd, int64_t deadline, struct fail *fail)
 /* The status that the server left behind: 0 clean or none, -1 with its errors. */
 static int check_status(const struct place *place, struct fail *fail)
 {
-	int fd = io_open(place->fd, PLACE_STATUS, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+	int fd = place_read_file(place, PLACE_STATUS);
 	struct buf text = BUF_INIT(65536);
 	json_t *doc = NULL, *errors, *value;
 	size_t i;

@@ -148,7 +148,7 @@ static void close_to_others(int fd)
 	struct stat st;
 
 	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || !(st.st_mode & 022) ||
-		(st.st_mode & S_ISVTX) || fchmod(fd, 0700) < 0)
+		(st.st_uid == 0 && (st.st_mode & S_ISVTX)) || fchmod(fd, 0700) < 0)
 		return;
 	for (size_t i = 0; i < sizeof(own_files) / sizeof(own_files[0]); i++)
 		clear_foreign(fd, own_files[i]);
@@ -162,15 +162,19 @@ static bool is_own(int fd)
 	return fstat(fd, &st) == 0 && st.st_uid == geteuid();
 }
 
+/* Without root it is for everybody, but each may remove only what is theirs; also in one that is
+   there. */
 static int make_dir(int parent, const char *leaf)
 {
-	mode_t mode = geteuid() == 0 ? 0700 : 0777;
+	mode_t mode = geteuid() == 0 ? 0700 : 01777;
 	int r = tree_mkdir(parent, leaf, mode), fd;
+	struct stat st;
 
 	if (r < 0 && r != -EEXIST)
 		return r;
 	fd = tree_open_dir(parent, leaf);
-	if (fd >= 0 && r == 0)
+	if (fd >= 0 && (r == 0 || (geteuid() != 0 && fstat(fd, &st) == 0 &&
+					  st.st_uid == geteuid() && (st.st_mode & S_IWOTH))))
 		fchmod(fd, mode);
 	return fd;
 }
@@ -268,24 +272,39 @@ void place_close(struct place *place)
 	io_close(&place->fd);
 }
 
-static bool is_plain_file(int fd)
+bool place_trusts(const struct place *place, uid_t uid)
+{
+	struct stat st;
+
+	return uid == geteuid() || uid == 0 || (fstat(place->fd, &st) == 0 && uid == st.st_uid);
+}
+
+static bool is_plain_file(const struct place *place, int fd)
 {
 	struct stat st;
 
 	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
-	       (st.st_uid == geteuid() || geteuid() != 0);
+	       place_trusts(place, st.st_uid);
+}
+
+/* Other users must be able to lock what the first one created, and need no more. */
+static mode_t mode_of(const char *name)
+{
+	if (geteuid() == 0)
+		return 0600;
+	return strcmp(name, PLACE_START_LOCK) == 0 || strcmp(name, PLACE_SERVER_LOCK) == 0 ? 0666
+											   : 0644;
 }
 
 int place_open_file(const struct place *place, const char *name, int flags, struct fail *fail)
 {
-	mode_t mode = geteuid() == 0 ? 0600 : 0666;
+	mode_t mode = mode_of(name);
 	int fd = -1;
 
 	for (int attempt = 0; attempt < 2; attempt++) {
 		fd = io_open(
 			place->fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | flags, mode);
-		if (fd >= 0 && is_plain_file(fd)) {
-			/* other users must be able to lock what the first one created */
+		if (fd >= 0 && is_plain_file(place, fd)) {
 			if (geteuid() != 0)
 				fchmod(fd, mode);
 			return fd;
@@ -298,6 +317,17 @@ int place_open_file(const struct place *place, const char *name, int flags, stru
 			break;
 	}
 	return fail_sys(fail, fd, "cannot open '%s/%s'", place->dir, name);
+}
+
+int place_read_file(const struct place *place, const char *name)
+{
+	int fd = io_open(place->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+
+	if (fd >= 0 && !is_plain_file(place, fd)) {
+		close(fd);
+		return -EPERM;
+	}
+	return fd;
 }
 
 bool place_is_current(const struct place *place)

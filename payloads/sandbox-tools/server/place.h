@@ -9,6 +9,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <sys/types.h>
 #include <sys/un.h>
 
 #include "payloads/lib/fail.h"
@@ -44,10 +45,15 @@ int place_open(struct place *place, bool create, struct fail *fail);
 /* Opens the directory, makes it when missing, and keeps all others out of it, as root always does:
    0 or -1 with 'fail' (code "occupied" when it is another user's). */
 int place_claim(struct place *place, struct fail *fail);
+/* Is what that user does in the open directory to be relied upon? Ours is, and root's, and that of
+   whoever the directory belongs to. */
+bool place_trusts(const struct place *place, uid_t uid);
 /* Opens a file of the directory for writing (O_APPEND in 'flags' for logs), created on demand.
-   Never a link, never anything but a regular file with one name; root replaces such things by a
-   new file. Descriptor or -1 with 'fail'. */
+   Never a link, never anything but a regular file with one name of somebody who is trusted; root
+   replaces such things by a new file. Descriptor or -1 with 'fail'. */
 int place_open_file(const struct place *place, const char *name, int flags, struct fail *fail);
+/* The same for reading what is there: descriptor or -errno. */
+int place_read_file(const struct place *place, const char *name);
 /* Does the directory's path still lead to the directory that is open? */
 bool place_is_current(const struct place *place);
 /* Removes one file of the directory, if it is there. */

@@ -71,12 +71,12 @@ enum service_seen service_look(struct place *place)
 	return service_look_at(place);
 }
 
-/* Root uses nobody else's server; others share theirs. */
-static bool is_trusted_peer(int fd)
+/* Root uses nobody else's server; others share that of the directory's owner. */
+static bool is_trusted_peer(const struct place *place, int fd)
 {
 	struct ucred peer;
 
-	return service_peer(fd, &peer) == 0 && peer.pid != 0 && (geteuid() != 0 || peer.uid == 0);
+	return service_peer(fd, &peer) == 0 && peer.pid != 0 && place_trusts(place, peer.uid);
 }
 
 int service_connect(struct place *place)
@@ -92,7 +92,7 @@ int service_connect(struct place *place)
 	fd = service_knock(place, deadline);
 	if (fd < 0)
 		return -1;
-	if (!is_trusted_peer(fd) || io_read_full(fd, hello, sizeof(hello), deadline) < 0 ||
+	if (!is_trusted_peer(place, fd) || io_read_full(fd, hello, sizeof(hello), deadline) < 0 ||
 		frame_check_hello(hello, &pid) < 0) {
 		io_close(&fd);
 	} else if (pid == 0) {
@@ -145,7 +145,7 @@ void service_last_words(struct place *place, char *text, size_t size)
 	int fd;
 
 	text[0] = '\0';
-	fd = io_open(place->fd, PLACE_ERR_LOG, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+	fd = place_read_file(place, PLACE_ERR_LOG);
 	if (fd < 0)
 		return;
 	length = lseek(fd, 0, SEEK_END);
