@@ -8,32 +8,66 @@
 is "$(cd "$(dirname "$0")/../.." && grep -rlE 'CLOCK_REALTIME|[^_a-z]time\(|gettimeofday|strftime|localtime|gmtime' payloads/lib payloads/sandbox-tools --include='*.c' | sort | tr '\n' ' ')" \
 	'payloads/sandbox-tools/chunk/store.c payloads/sandbox-tools/install/home.c ' 'wall-clock time is used where it is known to be'
 
-unshare --time true 2>/dev/null || { echo '# no time namespaces here'; done_testing; }
 mkdir -m 755 "$W/d"
 export INSPECT_SANDBOX_TOOLS_DIR="$W/d"
-far=4000000000
-for shift in "--monotonic=$far --boottime=$far" "--boottime=$far"; do
-	# shellcheck disable=SC2086
-	AT="unshare --time $shift"
-	rpc() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "${2:-"{}"}" | $AT "$PROGRAM" exec; }
-	start() { rpc exec_remote_start "$(jq -nc --arg c "$1" '{command:$c}')" | jq .result.pid; }
-	like "$(rpc remote_version)" '*"result"*' "clocks at $shift: it starts"
-	pid=$(start 'echo hi; exit 4')
-	is "$(rpc exec_remote_poll "{\"pid\":$pid}" | jq -c '.result|[.stdout,.exit_code]')" '["hi\n",4]' '… runs jobs'
-	pid=$(start 'sleep 100')
-	is "$(rpc exec_remote_poll "{\"pid\":$pid}" | jq -r .result.state)" running '… a poll ends'
-	pid=$(start '(trap "" TERM; exec sleep 101) & setsid sleep 102 & wait'); sleep 0.3
-	is "$(rpc exec_remote_kill "{\"pid\":$pid}" | jq .result.seq)" 1 '… a kill ends'
-	wait_for eval '[ "$(pgrep -fc "sleep 10[12]")" = 0 ]'; ok $? '… and reaches all'
-	# seen from where other times are: nobody's identity may hang on it
-	T=$PROGRAM
-	like "$(request remote_version 1 | "$T" exec)" '*"result"*' '… callers of another time are served'
-	$AT "$T" stop-server; is "$?:$(servers)" 0:0 '… and stop it'
-done
-unshare --time --boottime=$far "$T" start-server >/dev/null
-kill -STOP "$(jq .pid "$W/d/server.pid")"
-like "$(request remote_version 1 | "$T" exec)" '*"result"*' 'one of another time that hangs is replaced'
-"$T" stop-server; is "$?:$(servers)" 0:0 '… and the new one stops'
+T=$PROGRAM
+start() { rpc exec_remote_start "$(jq -nc --arg c "$1" '{command:$c}')" | jq .result.pid; }
+
+# ---- clocks that stand elsewhere ----
+if unshare --time true 2>/dev/null; then
+	far=4000000000
+	for shift in "--monotonic=$far --boottime=$far" "--boottime=$far"; do
+		# shellcheck disable=SC2086
+		AT="unshare --time $shift"
+		rpc() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "${2:-"{}"}" | $AT "$PROGRAM" exec; }
+		like "$(rpc remote_version)" '*"result"*' "clocks at $shift: it starts"
+		pid=$(start 'echo hi; exit 4')
+		is "$(rpc exec_remote_poll "{\"pid\":$pid}" | jq -c '.result|[.stdout,.exit_code]')" '["hi\n",4]' '… runs jobs'
+		pid=$(start 'sleep 100')
+		is "$(rpc exec_remote_poll "{\"pid\":$pid}" | jq -r .result.state)" running '… a poll ends'
+		pid=$(start '(trap "" TERM; exec sleep 101) & setsid sleep 102 & wait'); sleep 0.3
+		is "$(rpc exec_remote_kill "{\"pid\":$pid}" | jq .result.seq)" 1 '… a kill ends'
+		wait_for eval '[ "$(pgrep -fc "sleep 10[12]")" = 0 ]'; ok $? '… and reaches all'
+		# seen from where other times are: nobody's identity may hang on it
+		like "$(request remote_version 1 | "$T" exec)" '*"result"*' '… callers of another time are served'
+		$AT "$T" stop-server; is "$?:$(servers)" 0:0 '… and stop it'
+	done
+	unshare --time --boottime=$far "$T" start-server >/dev/null
+	kill -STOP "$(jq .pid "$W/d/server.pid")"
+	like "$(request remote_version 1 | "$T" exec)" '*"result"*' 'one of another time that hangs is replaced'
+	"$T" stop-server; is "$?:$(servers)" 0:0 '… and the new one stops'
+else
+	skip 'clocks that stand elsewhere' 'no time namespaces here'
+fi
+
+# ---- a clock that is set while the server runs ----
+if shipped; then
+	: # a static program takes no other clock
+elif ! ${CC:-cc} -shared -fPIC -o "$W/.mnt/clock.so" "$(dirname "$(realpath "$0")")/clock.c" 2>"$W/err"; then
+	skip 'a clock that is set' "no compiler: $(head -n1 "$W/err")"
+else
+	rpc() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "${2:-"{}"}" | "$T" exec; }
+	LD_PRELOAD=/mnt/clock.so "$T" start-server >/dev/null
+	server=$(jq .pid "$W/d/server.pid")
+	grep -q /mnt/clock.so "/proc/$server/maps"; ok $? 'a server with a clock that can be set'
+	session=$(rpc bash_session_new_session | jq -r .result.session_name)
+	for step in 1000000000 -1000000000; do
+		rm -f /mnt/step
+		pid=$(start 'sleep 100') quick=$(start 'until [ -e /mnt/step ]; do sleep 0.1; done; echo hi; exit 4')
+		stubborn=$(start 'trap "" TERM; while :; do sleep 0.1; done'); sleep 0.3
+		rpc bash_session '{"session_name":"'"$session"'","wait_for_output":3,"idle_timeout":1}' >"$W/said" & a=$!
+		rpc exec_remote_poll "{\"pid\":$pid}" >"$W/r" & b=$!
+		rpc exec_remote_kill "{\"pid\":$stubborn}" >"$W/k" & c=$!
+		sleep 0.3; echo $step >/mnt/step.new; mv /mnt/step.new /mnt/step
+		wait $b; is "$(jq -r .result.state "$W/r")" running "… it is set by $step s: a poll under way ends"
+		wait $c; is "$(jq .result.seq "$W/k"):$(kill -0 "$stubborn" 2>/dev/null; echo $?)" 1:1 '… a kill ends what ignores TERM'
+		wait $a; is "$(jq 'has("result")' "$W/said")" true '… a shell that is waited for is told of'
+		is "$(rpc exec_remote_poll "{\"pid\":$quick}" | jq -c '.result|[.stdout,.exit_code]')" '["hi\n",4]' '… a job ends'
+		is "$(rpc exec_remote_kill "{\"pid\":$pid}" | jq .result.seq)" 2 '… one is killed'
+		is "$(jq .pid "$W/d/server.pid"):$(servers)" "$server:1" '… by the same server'
+	done
+	"$T" stop-server; is "$?:$(servers)" 0:0 '… which stops'
+fi
 
 # the age of stored replies, should the clock have jumped: the worst is an error that says it
 C=$W/bin-json-rpc-chunks
