@@ -293,10 +293,9 @@ static void test_stream_cut__does_not_begin_inside_a_character(void **state)
 
 	(void)state;
 	world->waiting = 9;
-	queue_put(&stream.queue,
-		queue_block("abc\xe2\x82\xac"
-			    "def",
-			9));
+	queue_put(&stream.queue, queue_block("abc\xe2\x82\xac"
+					     "def",
+					 9));
 	assert_int_equal(stream_cut(&stream, 100), 0);
 	assert_int_equal(stream_cut(&stream, 5), 6);
 	assert_int_equal(stream_take(&stream, 100, &text), 0);

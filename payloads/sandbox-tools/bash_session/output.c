@@ -18,9 +18,8 @@ static bool is_inside(char c)
 void output_init(struct output *output, size_t *all)
 {
 	/* room for a decoder that makes three bytes of one, and for trimming only now and then */
-	*output = (struct output){.bytes = BUF_INIT(2 * OUTPUT_LIMIT_MAX),
-		.all = all,
-		.limit = OUTPUT_LIMIT_DEFAULT};
+	*output = (struct output){
+		.bytes = BUF_INIT(2 * OUTPUT_LIMIT_MAX), .all = all, .limit = OUTPUT_LIMIT_DEFAULT};
 }
 
 static void count(struct output *output)

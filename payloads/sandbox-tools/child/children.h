@@ -30,7 +30,7 @@ struct child_ending {
 	unsigned long long born;
 	bool terminal, reaped;
 	int64_t kill_at, give_up_at;
-	unsigned rounds; /* of killing, without a pause */
+	unsigned rounds;	      /* of killing, without a pause */
 	struct child_member *members; /* as /proc showed them last */
 	size_t count, size;
 	unsigned long seen; /* the snapshot that showed them, or is older than the child */

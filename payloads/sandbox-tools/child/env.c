@@ -25,7 +25,8 @@ static size_t *find_slot(const struct child_env *env, const char *name, size_t l
 	for (size_t i = 0; i < len; i++)
 		hash = hash * 33 + (unsigned char)name[i];
 	hash ^= hash >> 15;
-	while (env->slots[hash & mask] && !is_name(env->vars[env->slots[hash & mask] - 1], name, len))
+	while (env->slots[hash & mask] &&
+		!is_name(env->vars[env->slots[hash & mask] - 1], name, len))
 		hash++;
 	return &env->slots[hash & mask];
 }

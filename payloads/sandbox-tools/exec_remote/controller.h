@@ -12,7 +12,8 @@
 
 #define JOBS_ENDED_MAX 1024 /* ended jobs whose end nobody has asked for */
 #define JOBS_ENDED_MS 60000 /* unless they ended later than so long ago: somebody may be coming */
-#define JOBS_ENDED_ALL_MAX 16384 /* those, too; each keeps a process id, of which there may be 32768 */
+#define JOBS_ENDED_ALL_MAX \
+	16384 /* those, too; each keeps a process id, of which there may be 32768 */
 #define JOBS_ENDED_BYTES_MAX ((size_t)256 << 20) /* and their output */
 
 struct jobs;

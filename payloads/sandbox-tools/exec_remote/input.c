@@ -65,8 +65,7 @@ bool input_is_open(const struct input *input)
 	return input->loop && input->watch.fd >= 0 && !input->finished;
 }
 
-int input_prepare(
-	const struct input *input, const char *data, size_t len, struct queue_block **ret)
+int input_prepare(const struct input *input, const char *data, size_t len, struct queue_block **ret)
 {
 	if (len > INPUT_MAX || input->queue.len > INPUT_MAX - len)
 		return -EMSGSIZE;

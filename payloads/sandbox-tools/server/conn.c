@@ -92,8 +92,7 @@ static void settle(struct conn *conn)
 
 	if (conn->busy)
 		return;
-	if (conn->broken ||
-		(conn->no_more && !conn->calls && conn->out.len == 0 && !conn->waits)) {
+	if (conn->broken || (conn->no_more && !conn->calls && conn->out.len == 0 && !conn->waits)) {
 		conn_close(conn);
 		return;
 	}

@@ -15,7 +15,7 @@
 			     */
 #define CONN_UNSENT_MAX ((size_t)8 << 20) /* no request is begun while so much waits to be sent */
 #define CONN_CALLS_MAX 4096		  /* nor while so many requests of it are under way */
-#define CONN_UNSENT_ALL_MAX                                                              \
+#define CONN_UNSENT_ALL_MAX                                                                 \
 	((size_t)256 << 20) /* over all connections; who has not read for longest is closed \
 			     */
 
