@@ -70,6 +70,19 @@ static const char *why_not_tmpfs(const struct eng_container *container, enum eng
 	return NULL;
 }
 
+/*
+ * Whoever owns a directory can exchange what is in it, at any time. Podman's option U makes a tmpfs
+ * the container's user's, and is written down as that user's number; nothing else than this record
+ * tells, as the archive API gives the container's user for the owner of every file.
+ */
+static bool is_of_root(const char *options)
+{
+	for (const char *p = options; *p; p += strcspn(p, ","), p += *p == ',')
+		if (!strncmp(p, "uid=", 4) && strspn(p + 4, "0") != strcspn(p + 4, ","))
+			return false;
+	return true;
+}
+
 static const char *why_not_mount(
 	const struct eng_container *container, enum eng_kind engine, const struct eng_mount *mount)
 {
@@ -79,6 +92,8 @@ static const char *why_not_mount(
 	case ENG_MOUNT_TMPFS:
 		if (engine == ENG_PODMAN && mount->noexec)
 			return "mounted noexec";
+		if (engine == ENG_PODMAN && !is_of_root(mount->options))
+			return "given to a user who could exchange the program";
 		return why_not_tmpfs(container, engine);
 	case ENG_MOUNT_BIND:
 		return "a bind mount: data of the host";

@@ -74,8 +74,9 @@ int recon_probe(const struct recon_io *io, const struct eng_container *container
 
 /*
  * The directory in which a payload's home can be made, decided from the engine's records alone (no
- * request). `shared` tells that unprivileged processes inside could have put things there before
- * us, so that nothing found in it may be trusted: so for every tmpfs, as its mode is in no record.
+ * request): one of root's, or others could exchange the program before it is run. `shared` tells
+ * that unprivileged processes inside could have put things there before us, so that nothing found
+ * in it may be trusted: so for every tmpfs, as its mode is in no record.
  */
 struct recon_home {
 	const char *dir; /* constant: "/", "/run", "/tmp", … */

@@ -24,11 +24,11 @@ as_root() { exec_opts='{"User":"0:0"}' ctr_exec "$ENGINE" "$id" "$@"; }
 # left DIR: what stands there. Only busybox can tell.
 left() { [ "$image" != busybox ] || as_root find "$1" -mindepth 1; }
 
-# mounted NAME DIR HOSTCONFIG PLACED [HOME] [IMAGE]
+# mounted NAME DIR HOSTCONFIG PLACED [HOME] [IMAGE] [CONFIG]
 mounted() {
   local name id before dir=$2 placed=$4 home=${5:-/.sbinject} image=${6:-busybox} json there in_mount
   name=$(unique "${1//[ ,]/-}")
-  id=$(ctr_create "$ENGINE" "$image" "$name" "$3") || { fail "$1: container starts"; return; }
+  id=$(ctr_create "$ENGINE" "$image" "$name" "$3" "${7:-}") || { fail "$1: container starts"; return; }
   before=$(ctr_diff "$ENGINE" "$id")
   in_mount=$(left "$dir")
   run "$SBINJECT" --json "$name"
@@ -64,11 +64,11 @@ mounted() {
   ctr_rm "$ENGINE" "$id"
 }
 
-# refused NAME HOSTCONFIG REGEX
+# refused NAME HOSTCONFIG REGEX [CONFIG]
 refused() {
   local name id
   name=$(unique "${1//[ ,]/-}")
-  id=$(ctr_create "$ENGINE" busybox "$name" "$2") || { fail "$1: container starts"; return; }
+  id=$(ctr_create "$ENGINE" busybox "$name" "$2" "${4:-}") || { fail "$1: container starts"; return; }
   run "$SBINJECT" "$name"
   is "$1: exit code" "$rc" 5
   like "$1: the cause is named" "$err" "$3"
@@ -103,6 +103,10 @@ case $ENGINE in
     mounted 'read-only root' /var/tmp '{"ReadonlyRootfs":true}' file /run/.sbinject
     mounted 'read-only root, noexec tmpfs' /var/tmp '{"ReadonlyRootfs":true,"Tmpfs":{"/var/tmp":"noexec"}}' link /run/.sbinject
     mounted 'read-only root, read-only tmpfs' /var/tmp '{"ReadonlyRootfs":true,"Tmpfs":{"/var/tmp":"ro"}}' none /run/.sbinject
+    # U makes it the container's user's, who could exchange what is in it
+    mounted 'read-only root, tmpfs of a user' /run '{"ReadonlyRootfs":true,"Tmpfs":{"/run":"U"}}' file /tmp/.sbinject busybox '{"User":"1000"}'
+    refused 'read-only root, all tmpfs of a user' '{"ReadonlyRootfs":true,"Tmpfs":{"/run":"U","/tmp":"U","/var/tmp":"U"}}' \
+      "'/run' is given to a user who could exchange the program" '{"User":"1000"}'
     ;;
 esac
 done_testing
