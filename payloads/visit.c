@@ -144,7 +144,8 @@ static int put_for_user(
 	return put(visit->plan, members, SB_ARRAY_SIZE(members), err);
 }
 
-/* Only a sticky directory keeps the others from renaming what is not theirs. */
+/* Only a sticky directory keeps the others from renaming what is not theirs. That it is root's is
+   in the records (recon_home); that it still is, the program looks at. */
 static int check_shared(const struct plan *plan, struct sb_err *err)
 {
 	struct eng_stat stat;

@@ -12,7 +12,9 @@ need_sbinject
 path=/var/tmp/.da7be258e003d428/inspect-sandbox-tools
 host_dir=$(mktemp -d "$SBINJECT_ENGINES/bind-XXXXXX")
 volumes=()
-chmod 777 "$host_dir"
+chmod 1777 "$host_dir"
+# root in the container has to be its owner
+[[ $ENGINE != *-rootless ]] || chown sbinject-test "$host_dir"
 at_exit() {
   local volume
   for volume in "${volumes[@]}"; do api "$ENGINE" DELETE "/volumes/$volume?force=1" >/dev/null; done
@@ -64,15 +66,18 @@ mounted() {
   ctr_rm "$ENGINE" "$id"
 }
 
-# refused NAME HOSTCONFIG REGEX [CONFIG]
+# refused NAME HOSTCONFIG REGEX [CONFIG] [COMMAND...]: after root in it has run the command
 refused() {
-  local name id
+  local name id before
   name=$(unique "${1//[ ,]/-}")
   id=$(ctr_create "$ENGINE" busybox "$name" "$2" "${4:-}") || { fail "$1: container starts"; return; }
+  [ $# -le 4 ] || as_root "${@:5}"
+  before=$(as_root find /run /tmp /var)
   run "$SBINJECT" "$name"
   is "$1: exit code" "$rc" 5
   like "$1: the cause is named" "$err" "$3"
   is "$1: one line" "$(wc -l <<<"$err")" 1
+  is "$1: nothing is left" "$(as_root find /run /tmp /var)" "$before"
   ctr_rm "$ENGINE" "$id"
 }
 
@@ -89,6 +94,11 @@ mounted 'tmpfs, too small' /var/tmp '{"Tmpfs":{"/var/tmp":"exec,size=64k"}}' lin
 mounted 'tmpfs, read-only' /var/tmp '{"Tmpfs":{"/var/tmp":"ro"}}' none
 mounted 'tmpfs above' /var '{"Tmpfs":{"/var":"noexec"}}' link
 mounted 'bind' /var/tmp "{\"Binds\":[\"$host_dir:/var/tmp\"]}" file
+# where others could exchange the program, none is placed
+refused 'directory open to all' '{}' "'/var/tmp' is open to others and not sticky" '{}' chmod 777 /var/tmp
+refused 'directory of a user' '{}' "'/var/tmp' belongs to user 1000" '{}' chown 1000 /var/tmp
+chmod 777 "$host_dir"
+refused 'bind, open to all' "{\"Binds\":[\"$host_dir:/var/tmp\"]}" "'/var/tmp' is open to others and not sticky"
 mounted 'bind, read-only' /var/tmp "{\"Binds\":[\"$host_dir:/var/tmp:ro\"]}" none
 volume v
 mounted 'volume' /var/tmp "{\"Binds\":[\"${volumes[-1]}:/var/tmp\"]}" file
@@ -107,6 +117,7 @@ case $ENGINE in
     mounted 'read-only root, tmpfs of a user' /run '{"ReadonlyRootfs":true,"Tmpfs":{"/run":"U"}}' file /tmp/.sbinject busybox '{"User":"1000"}'
     refused 'read-only root, all tmpfs of a user' '{"ReadonlyRootfs":true,"Tmpfs":{"/run":"U","/tmp":"U","/var/tmp":"U"}}' \
       "'/run' is given to a user who could exchange the program" '{"User":"1000"}'
+    refused 'read-only root, tmpfs given away later' '{"ReadonlyRootfs":true}' "'/run' belongs to user 1000" '{}' chown 1000 /run
     ;;
 esac
 done_testing

@@ -29,6 +29,13 @@ for how in 'mkdir -m 777 "$H"; touch "$H/x"' 'ln -s /etc "$H"' 'ln -s own "$H"' 
 done
 is "$(plain)" "$before" 'all is as before'
 
+# others who could exchange the home
+for how in 'chown 65534 "$R/tmp"' 'chmod 777 "$R/tmp"'; do
+	eval "$how"; pre=$(plain)
+	out=$(beside install .); is "$(echo "$out" | jq -c '[.ok,.code]'):$(servers):$(plain)" "[false,\"denied\"]:0:$pre" "not in a directory after: $how"
+	chmod 1777 "$R/tmp"; chown 0 "$R/tmp"
+done
+
 # a run that broke off before it reported
 NONCE=$(nonce); gone=$HEX.$NONCE; cp "$PROGRAM" "$R/tmp/$gone"
 out=$(beside uninstall ".discard=[\"$gone\"]"); is "$(echo "$out" | jq -c .ok):$(plain)" "true:$before" 'a delivery that was never run is discarded'

@@ -15,6 +15,7 @@
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
 #include "payloads/lib/tree.h"
+#include "payloads/sandbox-tools/install/way.h"
 
 #define SWAP_NAMES 2 /* RENAME_EXCHANGE */
 #define TEMPORARY ".sbinject-new-"
@@ -84,6 +85,22 @@ bool files_is_own_dir(int fd)
 }
 
 /* ---- the directory ---- */
+
+/* Makes what is missing above 'path' and opens the directory it is in: descriptor or -1. What
+   others can make of the way meanwhile, the second walk finds out. */
+static int open_parent(const char *path, char *leaf, struct files_notes *notes, struct fail *fail)
+{
+	struct noted noted = {{note_made}, notes};
+	int dir = tree_open_parent(path, leaf, &noted.made);
+
+	/* mkdir's EEXIST is a dangling link */
+	if (dir == -EEXIST)
+		return fail_code(fail, "occupied", "a link on the way to '%s' leads nowhere", path);
+	if (dir < 0)
+		return fail_sys(fail, dir, "cannot reach the directory of '%s'", path);
+	close(dir);
+	return way_open(path, leaf, fail);
+}
 
 /* The last directory: a real one, ours. What else is there is moved out of the way. */
 static int open_own_dir(int parent, const char *name, const char *path, struct files_notes *notes,
@@ -190,7 +207,6 @@ static bool is_read_only(const char *path)
 int files_open(
 	struct files_target *target, const char *path, struct files_notes *notes, struct fail *fail)
 {
-	struct noted noted = {{note_made}, notes};
 	char dir[SPEC_PATH_MAX + 1], name[NAME_MAX + 1];
 	char *slash;
 	int parent;
@@ -205,12 +221,9 @@ int files_open(
 		target->dir = tree_open_parent(path, name, NULL);
 		return 0;
 	}
-	parent = tree_open_parent(dir, name, &noted.made);
-	/* mkdir's EEXIST is a dangling link */
-	if (parent == -EEXIST)
-		return fail_code(fail, "occupied", "a link on the way to '%s' leads nowhere", path);
+	parent = open_parent(dir, name, notes, fail);
 	if (parent < 0)
-		return fail_sys(fail, parent, "cannot reach the directory of '%s'", dir);
+		return -1;
 	target->dir = open_own_dir(parent, name, dir, notes, fail);
 	close(parent);
 	if (target->dir < 0)
@@ -476,15 +489,11 @@ static bool points_to(int dirfd, const char *name, const char *path)
 static int make_link(const char *link, const char *path, json_t *made, struct files_notes *notes,
 	struct fail *fail)
 {
-	struct noted noted = {{note_made}, notes};
 	char leaf[NAME_MAX + 1];
-	int dir = tree_open_parent(link, leaf, &noted.made);
-	int r;
+	int dir = open_parent(link, leaf, notes, fail), r;
 
-	if (dir == -EEXIST)
-		return fail_code(fail, "occupied", "a link on the way to '%s' leads nowhere", link);
 	if (dir < 0)
-		return fail_sys(fail, dir, "cannot reach the directory of '%s'", link);
+		return -1;
 	if (points_to(dir, leaf, path)) {
 		close(dir);
 		return 0;

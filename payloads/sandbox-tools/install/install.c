@@ -23,6 +23,7 @@
 #include "payloads/sandbox-tools/install/launch.h"
 #include "payloads/sandbox-tools/install/process.h"
 #include "payloads/sandbox-tools/install/spec.h"
+#include "payloads/sandbox-tools/install/way.h"
 #include "payloads/sandbox-tools/server/service.h"
 
 #define DESCRIBE_MS 2000 /* for a server that was there before us */
@@ -319,8 +320,9 @@ static int ensure_service(struct install *in, struct fail *fail)
 
 static int attempt(struct install *in, struct fail *fail)
 {
-	if (check_self(in, fail) < 0 || bring_self(in, fail) < 0 || adopt(in, fail) < 0 ||
-		keep(in, fail) < 0 || prepare_state(in, fail) < 0 || place_files(in, fail) < 0 ||
+	if (check_self(in, fail) < 0 || way_check(in->spec.home, fail) < 0 ||
+		bring_self(in, fail) < 0 || adopt(in, fail) < 0 || keep(in, fail) < 0 ||
+		prepare_state(in, fail) < 0 || place_files(in, fail) < 0 ||
 		ensure_service(in, fail) < 0)
 		return -1;
 	files_commit(&in->target);
