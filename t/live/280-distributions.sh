@@ -4,7 +4,7 @@
 # as validate.sh tells, which anybody can run over images of their own.
 # engines: docker28 podman58
 # images: bullseye bookworm trixie forky sid musl busybox distroless scratch
-# timeout: 400
+# timeout: 600
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 need_sbinject
