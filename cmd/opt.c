@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/opt.h"
 
+#include "engine/text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -53,11 +55,6 @@ static bool is_number(const char *value)
 	return *value && !value[strspn(value, "0123456789")];
 }
 
-static bool is_digest(const char *value)
-{
-	return strlen(value) == 64 && !value[strspn(value, "0123456789abcdef")];
-}
-
 static int parse_require(struct opts *opts, const char *text, struct sb_err *err)
 {
 	const struct {
@@ -67,7 +64,7 @@ static int parse_require(struct opts *opts, const char *text, struct sb_err *err
 	} keys[] = {
 		{"release=", "a version", is_any, &opts->require.release},
 		{"wire=", "a number", is_number, &opts->require.wire},
-		{"sha256=", "all 64 digits, as 'sbinject payloads' lists them", is_digest,
+		{"sha256=", "all 64 digits, as 'sbinject payloads' lists them", sb_is_hex64,
 			&opts->require.sha256},
 	};
 
