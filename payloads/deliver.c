@@ -38,25 +38,30 @@ static json_t *install_question(const struct visit *visit)
 		"timeout_ms", eng_time_left(plan->client, START_TIMEOUT_MS));
 }
 
+/* *err stays the reason to be told. */
+static int take_back(struct plan *plan, struct sb_err *err)
+{
+	struct sb_err failure = SB_ERR_INIT;
+	bool removed;
+
+	if (deliver_remove(plan, &removed, &failure) < 0)
+		return sb_err_add(err, "; what had been injected is still there: %s", failure.text);
+	sb_log(SB_NOTE, "removed what had been placed");
+	return -1;
+}
+
 /*
  * An interrupt came while the program was at work, and it has finished: what it made from nothing
  * is taken back; a service that was there before has been checked or replaced, which is no loss.
  */
 static int settle(struct plan *plan, const struct deliver_receipt *receipt, struct sb_err *err)
 {
-	struct sb_err failure = SB_ERR_INIT;
-	bool removed;
-
 	if (receipt->was == WAS_USERS)
 		return -1;
-	if (receipt->was != WAS_ABSENT) {
-		sb_err_clear(err);
-		return 0;
-	}
-	if (deliver_remove(plan, &removed, &failure) < 0)
-		return sb_err_add(err, "; what had been injected is still there: %s", failure.text);
-	sb_log(SB_NOTE, "removed what had been placed");
-	return -1;
+	if (receipt->was == WAS_ABSENT)
+		return take_back(plan, err);
+	sb_err_clear(err);
+	return 0;
 }
 
 /* Before an upload as the container's user: root's service has to go, and a user's is noted. */
@@ -88,9 +93,12 @@ static int inject_once(
 	receipt = visit_ask(&visit, "install", install_question(&visit), err);
 	if (!receipt)
 		return -1;
+	ret->was = WAS_OTHER;
 	if (receipt_read_install(receipt, plan->payload.sha256, ret, &odd) < 0) {
 		*err = odd;
-		return -1;
+		if (ret->was == WAS_ABSENT)
+			return take_back(plan, err);
+		return sb_err_add(err, "; it is left as it is ('sbinject remove' deletes it)");
 	}
 	return err->code == SB_INTERRUPTED ? settle(plan, ret, err) : 0;
 }
@@ -283,5 +291,5 @@ int deliver_open(struct plan *plan, const char *command, struct visit *ret, stru
 {
 	if (meet(plan, ret, err) < 0)
 		return -1;
-	return visit_run(ret, command, err);
+	return visit_open(ret, command, err);
 }

@@ -42,13 +42,38 @@ static void name_program(struct visit *visit)
 		snprintf(visit->name, sizeof(visit->name), "%s", plan->keep);
 }
 
+/*
+ * Where others can write, the home may be theirs, and then they could exchange what is put into it
+ * before it is run: there the program comes alone, and makes the home itself.
+ */
+static bool is_beside(const struct visit *visit)
+{
+	return visit->uploaded && visit->plan->home.shared;
+}
+
+static int run(struct visit *visit, const char *command, struct sb_err *err)
+{
+	struct plan *plan = visit->plan;
+	char path[256];
+	const char *argv[] = {path, command, NULL};
+
+	if (plan->must_start &&
+		eng_container_start(plan->client, plan->container.id, SB_NO_CONTAINER, err) < 0)
+		return -1;
+	plan->must_start = false;
+	snprintf(path, sizeof(path), "%s/%s", is_beside(visit) ? plan->home.dir : plan->home_path,
+		visit->name);
+	return eng_exec_start(plan->client, plan->container.id,
+		visit->as_user ? ENG_AS_USER : ENG_AS_ROOT, argv, &visit->exec, err);
+}
+
 /* Where the engine cannot look, running it tells. */
 static int is_ready_inside(struct visit *visit, struct sb_err *err)
 {
 	sb_autobuf struct sb_buf out = SB_BUF_INIT(SB_MAX_FRAME_TEXT);
 	int ret, status = -1;
 
-	ret = visit_run(visit, "version", err);
+	ret = run(visit, "version", err);
 	while (ret == 0)
 		ret = eng_exec_read(visit->exec, -1, &out, err);
 	if (ret > 0)
@@ -88,15 +113,6 @@ static int put(const struct plan *plan, const struct eng_tar_member *members, si
 		return -1;
 	return eng_archive_put(
 		plan->client, plan->container.id, plan->home.dir, tar.data, tar.len, err);
-}
-
-/*
- * Where others can write, the home may be theirs, and then they could exchange what is put into it
- * before it is run: there the program comes alone, and makes the home itself.
- */
-static bool is_beside(const struct visit *visit)
-{
-	return visit->uploaded && visit->plan->home.shared;
 }
 
 static void name_delivery(struct visit *visit, const struct graft_program *program)
@@ -182,22 +198,6 @@ static int put_program(struct visit *visit, const struct graft_program *program,
 	if (visit->as_user)
 		return put_for_user(visit, program, err);
 	return put_for_root(visit, program, err);
-}
-
-int visit_run(struct visit *visit, const char *command, struct sb_err *err)
-{
-	struct plan *plan = visit->plan;
-	char path[256];
-	const char *argv[] = {path, command, NULL};
-
-	if (plan->must_start &&
-		eng_container_start(plan->client, plan->container.id, SB_NO_CONTAINER, err) < 0)
-		return -1;
-	plan->must_start = false;
-	snprintf(path, sizeof(path), "%s/%s", is_beside(visit) ? plan->home.dir : plan->home_path,
-		visit->name);
-	return eng_exec_start(plan->client, plan->container.id,
-		visit->as_user ? ENG_AS_USER : ENG_AS_ROOT, argv, &visit->exec, err);
 }
 
 /* ---- what a program that did not start looks like ---- */
@@ -347,7 +347,7 @@ static int clean(struct visit *cleaner, json_t *question, bool *ret_stands, stru
 {
 	json_auto_t *receipt = NULL;
 
-	if (visit_run(cleaner, "uninstall", err) == 0)
+	if (run(cleaner, "uninstall", err) == 0)
 		receipt = visit_converse(cleaner, question, err);
 	else
 		json_decref(question);
@@ -461,7 +461,7 @@ json_t *visit_ask(struct visit *visit, const char *command, json_t *question, st
 {
 	json_t *receipt = NULL;
 
-	if (visit_run(visit, command, err) == 0)
+	if (run(visit, command, err) == 0)
 		receipt = visit_converse(visit, question, err);
 	else
 		json_decref(question);
@@ -472,4 +472,13 @@ json_t *visit_ask(struct visit *visit, const char *command, json_t *question, st
 		undo(visit, err);
 	graft_end(sb_steal(visit->graft), false);
 	return receipt;
+}
+
+int visit_open(struct visit *visit, const char *command, struct sb_err *err)
+{
+	if (run(visit, command, err) == 0)
+		return 0;
+	if (visit->uploaded)
+		undo(visit, err);
+	return -1;
 }

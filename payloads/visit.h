@@ -61,8 +61,8 @@ json_t *visit_ask(struct visit *visit, const char *command, json_t *question,
 /* Put a question (stolen) to the program behind visit->exec, and take its receipt. */
 json_t *visit_converse(struct visit *visit, json_t *question, struct sb_err *err) sb_must_check;
 
-/* Run it with a command, to speak with it by visit->exec. */
-int visit_run(struct visit *visit, const char *command, struct sb_err *err) sb_must_check;
+/* Run it with a command, to speak with it by visit->exec. Undone if it cannot be run. */
+int visit_open(struct visit *visit, const char *command, struct sb_err *err) sb_must_check;
 
 /*
  * The stream ended without an answer: turn what came (`out`, and stderr) into an error. Returns -1.
