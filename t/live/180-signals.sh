@@ -13,7 +13,8 @@ id=$(ctr_create "$ENGINE" busybox "$name")
 before=$(ctr_diff "$ENGINE" "$id")
 version='/v1\.[0-9]+'
 
-# strike SPEC: interrupt while the proxy holds that request back; sets $code, $tmp/out and $tmp/err.
+# strike SPEC: interrupt while the proxy holds that request back; sets $code, $tmp/out, $tmp/err and
+# $took, the seconds from then to the end.
 strike() {
   local pid i
   code=0
@@ -26,8 +27,10 @@ strike() {
     sleep 0.05
   done
   sleep 0.2
+  took=$SECONDS
   kill -INT "$pid"
   wait "$pid" || code=$?
+  took=$((SECONDS - took))
   proxy_stop
 }
 
@@ -50,9 +53,7 @@ done
 
 # Nothing that is run says a word any more: neither the program that was interrupted nor the one that
 # is to undo it. All of that is over after twenty seconds.
-began=$SECONDS
 interrupted "stall:resp-body@POST $version/exec/.*/start:0,60"
-took=$((SECONDS - began))
 [ "$took" -le 23 ] && pass 'interrupted, and all programs silent: ends in time' ||
   fail 'interrupted, and all programs silent: ends in time' "$took s"
 like 'interrupted, and all programs silent: says what may be left' "$(cat "$tmp/err")" 'may be left inside'
