@@ -53,12 +53,12 @@ version: 1
 payloads:
   tools-amd64: {source: embedded}
 rules:
-  - when: {os: plan9}
+  - when: {os: windows}
     use: tools-amd64
 Y
 fails 'no rule' 5 'no rule of .*os=linux' "$SBINJECT" -c "$tmp/no.yaml" "$name"
 
-sed 's/plan9/linux/; s/tools-amd64/tools-pdp11/' "$tmp/no.yaml" >"$tmp/none.yaml"
+sed 's/windows/linux/; s/tools-amd64/tools-pdp11/' "$tmp/no.yaml" >"$tmp/none.yaml"
 fails 'not built in' 5 "payload 'tools-pdp11' is not built into this sbinject" \
   "$SBINJECT" -c "$tmp/none.yaml" "$name"
 
@@ -74,7 +74,7 @@ rules:
 Y
 fails 'tie' 5 'tie.yaml:5.*tie.yaml:7|tie.yaml:.*:?7' "$SBINJECT" -c "$tmp/tie.yaml" "$name"
 
-sed 's/when: {os: plan9}/wen: {}/' "$tmp/no.yaml" >"$tmp/bad.yaml"
+sed 's/when: {os: windows}/wen: {}/' "$tmp/no.yaml" >"$tmp/bad.yaml"
 fails 'broken rules' 2 'bad.yaml:5:5: ' "$SBINJECT" -c "$tmp/bad.yaml" "$name"
 
 "$SBINJECT" payloads --extract tools-amd64 -o "$tmp/tools"
