@@ -19,9 +19,16 @@ case $ENGINE in
 esac
 
 host_dir=$(mktemp -d "$SBINJECT_ENGINES/kinds-XXXXXX")
-bind=$host_dir/bind volume=$(unique volume) engine_host=$DOCKER_HOST
+bind=$host_dir/bind open=$host_dir/open volume=$(unique volume) engine_host=$DOCKER_HOST
 chmod 755 "$host_dir"
-install -d -m 777 "$bind"
+# Both belong to whoever is root in the engine's containers.
+case $ENGINE in
+  *-rootless) owner=$(id -u sbinject-test) ;;
+  *-userns) owner=$(sed -n 's/^sbinject-test:\([0-9]*\):.*/\1/p' /etc/subuid) ;;
+  *) owner=0 ;;
+esac
+install -d -o "$owner" -m 1777 "$bind"
+install -d -o "$owner" -m 777 "$open"
 at_exit() {
   api "$ENGINE" DELETE "/volumes/$volume?force=1" >/dev/null
   rm -rf "$host_dir"
@@ -96,7 +103,7 @@ mend() {
 # that the image had at sbinject's names are gone, which is nothing left.
 left() {
   ctr_diff "$ENGINE" "$1" | sed '\|^C /etc$|d' | if [ "$image" = planted ]; then sed '/^A/!d'; else cat; fi
-  find "$bind" -mindepth 1
+  find "$bind" "$open" -mindepth 1
 }
 
 # ---- what becomes of them ----
@@ -134,7 +141,7 @@ one() {
   local kind=$1 image=$2 want=$4 name id before word host='{}' config='{}' state=running flags=() was=$failures
   for word in $3; do
     case $word in
-      host=*) host=${word#*=} host=${host//@bind@/$bind} host=${host//@volume@/$volume} ;;
+      host=*) host=${word#*=} host=${host//@bind@/$bind} host=${host//@open@/$open} host=${host//@volume@/$volume} ;;
       config=*) config=${word#*=} ;;
       allow=* | deny=*) host=$(seccomp "${word%%=*}" "${word#*=}") ;;
       state=*) state=${word#*=} ;;
