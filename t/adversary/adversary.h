@@ -3,8 +3,10 @@
  * adversary: a process inside a container that does its worst while sbinject works on it. Run as
  * "adversary ATTACK [DIRECTORY]" it repeats one attack until it is terminated, and says on stdout,
  * about once a second, how many rounds it has done: "rounds N". DIRECTORY is a path of the host,
- * for links that must lead nobody there. Under any other name it is the impostor: what an attack
- * has put where somebody else's program is expected, and it leaves a mark when root runs it.
+ * for links that must lead nobody there. What has to be impossible it tells when it succeeds:
+ * "reached WHAT". Under any other name it is the impostor: what an attack has put where somebody
+ * else's program is expected, and it leaves a mark when root runs it. "adversary answers" lists how
+ * that can lie.
  */
 #ifndef T_ADVERSARY_ADVERSARY_H
 #define T_ADVERSARY_ADVERSARY_H
@@ -15,10 +17,12 @@
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define PROGRAM_DIR "/var/tmp/.da7be258e003d428"
 #define PROGRAM_NAME "inspect-sandbox-tools"
+#define USER_HOME "/var/tmp/.sbinject-user"
 #define SERVER_DIR "/tmp/sandbox-tools"
 #define SERVER_SOCKET "sandbox-tools.sock"
 #define SOURCE "/adversary"		      /* where this program is */
 #define DIGEST "/adversary.digest"	      /* the payload's, which is no secret */
+#define ANSWER "/adversary.answer"	      /* how the impostor is to lie, if not at random */
 #define ROOT_MARK "/impostor-was-run-as-root" /* only root can make it */
 
 struct attack {
@@ -55,6 +59,8 @@ void swap(const char *one, const char *two);
 
 /* The digest that a liar should claim: 64 digits. */
 const char *known_digest(void);
+/* Prints the names that can stand in ANSWER. */
+void list_answers(void);
 /* Poses as the program of that name; returns the exit status. */
 int impostor(const char *name, const char *command);
 /* Serves one connection to the socket as the n-th kind of liar. */

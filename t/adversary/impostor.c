@@ -11,15 +11,25 @@
 
 #include "t/adversary/adversary.h"
 
+/* What was put there for us; the text stays as it is where nothing was. */
+static void read_told(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t n;
+
+	if (fd < 0)
+		return;
+	n = read(fd, text, size - 1);
+	if (n >= 0)
+		text[n] = '\0';
+	close(fd);
+}
+
 const char *known_digest(void)
 {
 	static char hex[65] = "0000000000000000000000000000000000000000000000000000000000000000";
-	int fd = open(DIGEST, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 
-	if (fd >= 0) {
-		(void)!read(fd, hex, sizeof(hex) - 1);
-		close(fd);
-	}
+	read_told(DIGEST, hex, sizeof(hex));
 	return hex;
 }
 
@@ -129,8 +139,39 @@ static void say_nothing(const char *question)
 	(void)question;
 }
 
-static void (*const answers[])(const char *) = {forge, forge_without_nonce, forge_twice,
-	fail_with_escapes, say_escapes, flood, endless_line, hang, leave_child, say_nothing};
+static const struct answer {
+	const char *name;
+	void (*give)(const char *question);
+} answers[] = {
+	{"forge", forge},
+	{"forge-without-nonce", forge_without_nonce},
+	{"forge-twice", forge_twice},
+	{"fail-with-escapes", fail_with_escapes},
+	{"say-escapes", say_escapes},
+	{"flood", flood},
+	{"endless-line", endless_line},
+	{"hang", hang},
+	{"leave-child", leave_child},
+	{"say-nothing", say_nothing},
+};
+
+/* The one that we were told to give, or any. */
+static const struct answer *choose(void)
+{
+	char told[32] = "";
+
+	read_told(ANSWER, told, sizeof(told));
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++)
+		if (strcmp(answers[i].name, told) == 0)
+			return &answers[i];
+	return &answers[(unsigned)rand() % ARRAY_SIZE(answers)];
+}
+
+void list_answers(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++)
+		puts(answers[i].name);
+}
 
 static void leave_mark(void)
 {
@@ -158,7 +199,7 @@ int impostor(const char *name, const char *command)
 	alarm(10);
 	n = read(0, question, sizeof(question) - 1);
 	question[n > 0 ? n : 0] = '\0';
-	answers[(unsigned)rand() % ARRAY_SIZE(answers)](question);
+	choose()->give(question);
 	fflush(stdout);
 	return rand() % 3;
 }

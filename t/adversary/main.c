@@ -62,6 +62,10 @@ int main(int argc, char **argv)
 
 	if (strcmp(name, "adversary") != 0)
 		return impostor(name, argc > 1 ? argv[1] : "");
+	if (argc > 1 && strcmp(argv[1], "answers") == 0) {
+		list_answers();
+		return 0;
+	}
 	attack = argc > 1 ? find(argv[1]) : NULL;
 	if (!attack)
 		return list();

@@ -18,7 +18,7 @@
 #define HELD_MAX 64
 #define SWAPS 2000
 
-static const char *const targets[] = {PROGRAM_DIR, SERVER_DIR};
+static const char *const targets[] = {PROGRAM_DIR, SERVER_DIR, USER_HOME};
 
 /* Where a home can be that others may write to. */
 static const char *const shared_homes[] = {
@@ -46,7 +46,8 @@ static void wait_there(unsigned n)
 /* A directory and a link change places all the time. */
 static void swap_them(unsigned n)
 {
-	static const char *const other[] = {"/var/tmp/.adversary", "/tmp/.adversary"};
+	static const char *const other[] = {
+		"/var/tmp/.adversary", "/tmp/.adversary", "/var/tmp/.adversary-home"};
 	size_t i = n % ARRAY_SIZE(targets);
 	struct stat st;
 

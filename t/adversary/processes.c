@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +113,53 @@ static void trace(unsigned n)
 	to_others(trace_one);
 }
 
+static bool is_helper(pid_t pid)
+{
+	char path[40], words[PATH_MAX + 16] = "";
+	int fd;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%ld/cmdline", (long)pid);
+	fd = open(path, O_RDONLY);
+	if (fd < 0)
+		return false;
+	n = read(fd, words, sizeof(words) - 2);
+	close(fd);
+	return n > 0 && strcmp(words + strlen(words) + 1, "graft") == 0;
+}
+
+static void reach_by(pid_t pid, const char *what, int flags)
+{
+	char path[40];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, what);
+	fd = open(path, flags);
+	if (fd < 0)
+		return;
+	printf("reached %s\n", path);
+	close(fd);
+}
+
+static void reach_into(pid_t pid)
+{
+	if (!is_helper(pid))
+		return;
+	printf("met %ld\n", (long)pid);
+	reach_by(pid, "root", O_PATH | O_DIRECTORY);
+	reach_by(pid, "mem", O_RDWR);
+	if (ptrace(PTRACE_ATTACH, pid, 0, 0) == 0)
+		printf("reached %ld by tracing it\n", (long)pid);
+	fflush(stdout);
+}
+
+/* A helper container's process: it can be killed, but not be looked into. */
+static void reach(unsigned n)
+{
+	(void)n;
+	to_others(reach_into);
+}
+
 /* As many processes as there may be. */
 static void crowd(unsigned n)
 {
@@ -136,6 +185,7 @@ const struct attack process_attacks[] = {
 	{"freeze", freeze},
 	{"stop", stop},
 	{"trace", trace},
+	{"reach", reach},
 	{"crowd", crowd},
 	{NULL, NULL},
 };

@@ -10,27 +10,34 @@
 
 #include "t/adversary/adversary.h"
 
-#define HOME "/.sbinject"
+/* The usual one, and that of a Docker container whose root file system is read-only. */
+static const char *const homes[] = {"/.sbinject", "/dev/.sbinject"};
 
 static bool has_long_name(const struct dirent *entry)
 {
 	return strlen(entry->d_name) >= 64 && !strchr(entry->d_name, '~');
 }
 
-static void each_program(void (*act)(const char *path))
+static void each_program_in(const char *home, void (*act)(const char *path))
 {
-	DIR *dir = opendir(HOME);
+	DIR *dir = opendir(home);
 	struct dirent *entry;
 	char path[PATH_MAX];
 
 	while (dir && (entry = readdir(dir))) {
 		if (!has_long_name(entry))
 			continue;
-		snprintf(path, sizeof(path), HOME "/%s", entry->d_name);
+		snprintf(path, sizeof(path), "%s/%s", home, entry->d_name);
 		act(path);
 	}
 	if (dir)
 		closedir(dir);
+}
+
+static void each_program(void (*act)(const char *path))
+{
+	for (size_t i = 0; i < ARRAY_SIZE(homes); i++)
+		each_program_in(homes[i], act);
 }
 
 static void replace_if_not_yet(const char *path)
@@ -74,21 +81,26 @@ static void spoil(unsigned n)
 
 static void home(unsigned n)
 {
-	if (n % 8 == 0)
-		clear(HOME);
-	if (n % 8 == 1)
-		put_obstacle(HOME, n / 8);
+	for (size_t i = 0; i < ARRAY_SIZE(homes); i++) {
+		if (n % 8 == 0)
+			clear(homes[i]);
+		if (n % 8 == 1)
+			put_obstacle(homes[i], n / 8);
+	}
 }
 
 static void swap_home(unsigned n)
 {
+	static const char *const other[] = {"/.other", "/dev/.other"};
 	struct stat st;
 
-	if (n % 512 == 0)
-		clear("/.other");
-	if (lstat("/.other", &st) < 0)
-		put_obstacle("/.other", (unsigned)rand());
-	swap("/.other", HOME);
+	for (size_t i = 0; i < ARRAY_SIZE(homes); i++) {
+		if (n % 512 == 0)
+			clear(other[i]);
+		if (lstat(other[i], &st) < 0)
+			put_obstacle(other[i], (unsigned)rand());
+		swap(other[i], homes[i]);
+	}
 }
 
 /* Parents: a directory on the way is a link, or gone, for a moment. */
@@ -107,9 +119,8 @@ static void parents(unsigned n)
 	(void)!rename(aside, dir);
 }
 
-/* A FIFO in the place of /etc/passwd or /etc/group stops every engine here in the middle of an
-   exec, with the container locked, and Podman's with all that asks for it: nothing that could be
-   tested afterwards. */
+/* No FIFO in the place of /etc/passwd or /etc/group: that holds up the engine (see
+   t/live/247-hostile-records.sh), and nothing could be tested afterwards. */
 static void records(unsigned n)
 {
 	static const struct {
@@ -137,7 +148,8 @@ static void programs(unsigned n)
 
 static void erase(unsigned n)
 {
-	static const char *const paths[] = {HOME, PROGRAM_DIR, SERVER_DIR};
+	static const char *const paths[] = {
+		"/.sbinject", "/dev/.sbinject", PROGRAM_DIR, SERVER_DIR};
 
 	if (n % 64 < ARRAY_SIZE(paths))
 		clear(paths[n % 64]);
