@@ -192,6 +192,20 @@ finish() {
 	exit "$status"
 }
 
+# hostile_figures FILE...: a table of the lines "# hostile: ENGINE<tab>WHO<tab>NUMBER..." in them
+# (t/live/hostile.sh), with a total.
+hostile_figures() {
+	sed -n 's/^# hostile: //p' "$@" | awk -F '\t' '
+		function row(name, n) {
+			printf "%-34s %9d %9d %8.1f %6d %7d %9d %6d %8d %6d\n", name, n[3], n[4],
+				n[5] / 60000, n[6], n[7], n[8], n[9], n[10], n[11] }
+		BEGIN { printf "%-34s %9s %9s %8s %6s %7s %9s %6s %8s %6s\n", "adversary", "rounds",
+			"commands", "minutes", "true", "forged", "untrue", "hangs", "escapes", "other" }
+		{ for (i = 3; i <= 11; i++) { one[i] = $i; all[i] += $i }
+			row($1 " " $2, one) }
+		END { row("total", all) }'
+}
+
 summary() {
 	local engine
 	for engine in $engines; do
@@ -203,6 +217,7 @@ summary() {
 		{ n[$1]++; where[$1] = where[$1] "\n    " $2 }
 		END { for (w in n) printf "skipped %d: %s%s\n", n[w], w, where[w] }'
 	! grep -qs '^# outcome: ' "$results"/*.sh || "$here/kinds.sh" outcomes "$results"/*.sh
+	! grep -qs '^# hostile: ' "$results"/*.sh || hostile_figures "$results"/*.sh
 	awk '{ p += $3; f += $4; s += $5 } END {
 		printf "live: %d passed, %d failed, %d skipped\n", p, f, s
 		exit f > 0 || p == 0 }' "$results/counts"
