@@ -260,6 +260,9 @@ static int take_in(struct eng_exec *exec, int timeout_ms, struct sb_buf *out, si
 	if (check_time(exec, err) < 0)
 		return -1;
 	ret = eng_stream_recv(exec->stream, chunk, sizeof(chunk), left, ret_len, err);
+	if (ret == 1 && !eng_frames_is_whole(&exec->frames))
+		return sb_err_set(err, SB_NO_ENGINE,
+			"the engine broke off a stream in the middle of its output");
 	return ret ? ret : feed(exec, chunk, *ret_len, out, err);
 }
 
@@ -271,9 +274,6 @@ int eng_exec_read(struct eng_exec *exec, int timeout_ms, struct sb_buf *out, str
 	do {
 		int ret = take_in(exec, sb_left_ms(until, INT_MAX), out, &len, err);
 
-		if (ret == 1 && !eng_frames_is_whole(&exec->frames))
-			return sb_err_set(err, SB_NO_ENGINE,
-				"the engine broke off a stream in the middle of its output");
 		if (ret)
 			return ret;
 	} while (out->len == before && sb_left_ms(until, 1));

@@ -893,6 +893,27 @@ static void test_eng_exec_take__tells_of_what_is_not_for_stdout(void **state)
 	close_world(&w);
 }
 
+static void test_eng_exec_take__tells_of_a_stream_that_is_cut_off(void **state)
+{
+	static const struct fake_step steps[] = {
+		FAKE_ANSWER(PONG), FAKE_ANSWER(CREATED), FAKE_DO(FAKE_STALL)};
+	static const struct fake_step start[] = {
+		FAKE_ANSWER(UPGRADED "\1\0\0\0\0\0\0\3hi"), FAKE_DO(FAKE_END)};
+	sb_autobuf struct sb_buf out = SB_BUF_INIT(100);
+	struct world w;
+	struct eng_exec *exec = start_exec(&w, steps, start, 5000);
+	bool came;
+	int rc;
+
+	(void)state;
+	while ((rc = eng_exec_take(exec, &out, &came, &w.err)) == 0)
+		sb_sleep_ms(1);
+	assert_fails(&w, rc, SB_NO_ENGINE, "in the middle of its output");
+	assert_string_equal(sb_buf_str(&out), "hi");
+	eng_exec_close(exec);
+	close_world(&w);
+}
+
 static void test_eng_exec_write__gives_up_in_time(void **state)
 {
 	static const struct fake_step steps[] = {
@@ -1056,6 +1077,7 @@ int main(void)
 		cmocka_unit_test(test_eng_exec_read__is_not_held_by_endless_stderr),
 		cmocka_unit_test(test_eng_exec_read__is_not_held_by_endless_stdout),
 		cmocka_unit_test(test_eng_exec_take__tells_of_what_is_not_for_stdout),
+		cmocka_unit_test(test_eng_exec_take__tells_of_a_stream_that_is_cut_off),
 		cmocka_unit_test(test_eng_exec_write__gives_up_in_time),
 		cmocka_unit_test(test_eng_exec_status__tells_why_not),
 		cmocka_unit_test(test_eng_container_create__gives_the_id),
