@@ -16,7 +16,6 @@
 
 struct stream_sink {
 	struct loop_watch watch; /* first, so that a watch is its sink */
-	struct loop *loop;
 	struct stream_sinks *sinks;
 	uint64_t turn; /* when it was read, if it is not watched since; 0 otherwise */
 	struct stream_sink *next, **link;
@@ -29,7 +28,7 @@ static void close_sink(struct stream_sink *sink)
 	struct stream_sinks *sinks = sink->sinks;
 
 	if (sink->turn == 0)
-		loop_unwatch(sink->loop, &sink->watch);
+		loop_unwatch(sinks->loop, &sink->watch);
 	io_close(&sink->watch.fd);
 	*sink->link = sink->next;
 	if (sink->next)
@@ -52,9 +51,9 @@ static void on_turn(struct loop_timer *timer)
 			next = sink;
 	if (!next)
 		return;
-	loop_set_timer(next->loop, timer, SINK_MS);
+	loop_set_timer(sinks->loop, timer, SINK_MS);
 	next->turn = 0;
-	if (loop_watch(next->loop, &next->watch, EPOLLIN) < 0)
+	if (loop_watch(sinks->loop, &next->watch, EPOLLIN) < 0)
 		close_sink(next);
 }
 
@@ -73,10 +72,10 @@ static void swallow(struct loop_watch *watch, uint32_t events)
 		close_sink(sink);
 		return;
 	}
-	loop_unwatch(sink->loop, watch);
+	loop_unwatch(sinks->loop, watch);
 	sink->turn = ++sinks->turns;
 	if (!sinks->timer.armed)
-		loop_set_timer(sink->loop, &sinks->timer, SINK_MS);
+		loop_set_timer(sinks->loop, &sinks->timer, SINK_MS);
 }
 
 static void open_sink(struct loop *loop, struct stream_sinks *sinks, int fd)
@@ -90,7 +89,7 @@ static void open_sink(struct loop *loop, struct stream_sinks *sinks, int fd)
 	if (!sinks->last)
 		sinks->last = &sinks->first;
 	sinks->timer.due = on_turn;
-	sink->loop = loop;
+	sinks->loop = loop;
 	sink->sinks = sinks;
 	sink->watch.fd = fd;
 	sink->watch.ready = swallow;
@@ -106,8 +105,8 @@ static void open_sink(struct loop *loop, struct stream_sinks *sinks, int fd)
 
 void stream_sinks_close(struct stream_sinks *sinks)
 {
-	if (sinks->first)
-		loop_clear_timer(sinks->first->loop, &sinks->timer);
+	if (sinks->loop)
+		loop_clear_timer(sinks->loop, &sinks->timer);
 	while (sinks->first)
 		close_sink(sinks->first);
 }

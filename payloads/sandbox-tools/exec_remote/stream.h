@@ -41,6 +41,7 @@ struct stream {
    fail nor hang. All together read a few MB a second; who writes more has to wait. The oldest go
    when there are too many. */
 struct stream_sinks {
+	struct loop *loop; /* once there was one */
 	struct stream_sink *first, **last;
 	unsigned count;
 	uint64_t turns; /* reads there were */
