@@ -54,6 +54,7 @@ fi
 if wants jobs; then
 	fresh; r=$(client jobs "$JOBS" 1); line "$JOBS jobs, one by one" "$r"
 	fresh; r=$(client jobs "$JOBS" 300); line "$JOBS jobs, 300 at once" "$r"
+	fresh; r=$(client late "$JOBS"); line "$JOBS jobs, asked for late" "$r"
 	fresh; r=$(client flood 'exec sleep 1000' 1000 | wc -w); line '1000 jobs that sleep' "$r started"
 	began=$(ms); "$PROGRAM" stop-server; echo "  stopped in $(($(ms) - began)) ms, $(pgrep -fc '^sleep 1000') left"
 	fresh; pids=$(client flood 'setsid sleep 1001 & exec sleep 1000' 1000); began=$(ms)

@@ -33,7 +33,7 @@ is "$(client jobs 900 300)" '900 jobs 300 at once 0 wrong' '900 jobs, 300 at onc
 same_fds "$(server)" "$f" '… no descriptor'
 is "$(zombies)" 0 '… and no zombie'
 
-n=10000; shipped || n=500
+n=3000; shipped || n=300
 is "$(client late $n)" "$n jobs 0 wrong" "$n jobs that are asked for late: nothing is lost"
 
 # ---- much output ----
