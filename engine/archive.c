@@ -192,7 +192,8 @@ static int fail_put(
 			return sb_err_set(err, put_causes[i].code,
 				"cannot write into the container: %s (%s: %s)", put_causes[i].cause,
 				eng_client_kind_name(client), text);
-	return eng_refused(client, reply, SB_FAILED, "write into the container", err);
+	return eng_refused(client, reply, reply->status == 404 ? SB_NO_CONTAINER : SB_FAILED,
+		"write into the container", err);
 }
 
 int eng_archive_put(struct eng_client *client, const char *id, const char *path, const void *tar,

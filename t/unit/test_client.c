@@ -526,6 +526,7 @@ static void test_eng_archive_put__classifies_refusals(void **state)
 			SB_UNSUPPORTED, "where a directory has to be"},
 		{JSON_HEAD(404) CLOSING "{\"message\":\"No such container: x\"}", SB_NO_CONTAINER,
 			"it is gone"},
+		{JSON_HEAD(404) CLOSING "<html>?</html>", SB_NO_CONTAINER, "(HTTP 404)"},
 		{JSON_HEAD(500) CLOSING "{\"message\":\"unexpected EOF\"}", SB_FAILED,
 			"unexpected EOF (HTTP 500)"},
 		{JSON_HEAD(403) CLOSING, SB_FAILED, "(HTTP 403)"},
