@@ -80,6 +80,7 @@ test_http_faults() {
 	fault 'cut:req-body@/archive:5000' 'connection ends' '^(52|55|56) ' put
 	fault 'cut:resp@/version:12' 'no whole head' '^[0-9]+ [0-9]+ 0 ' via GET /version
 	fault 'cut:resp-body@/version:10' 'short body' '^18 200 10 ' via GET /version
+	fault 'cut:after@/version' 'whole, then the end' '^0 200 [1-9]' via GET /version
 	limit=2 fault 'stall:resp@/_ping:20,30' 'no answer in time' '^28 ' via GET /_ping
 	limit=2 fault 'stall:req-body@/archive:4096,30' 'no answer in time' '^28 ' put
 	fault 'delay@/_ping:0.2' 'late but right' '^0 200 2 OK' via GET /_ping
@@ -88,6 +89,9 @@ test_http_faults() {
 	fault 'garbage@/_ping' 'no HTTP' '^(1|8|56) ' via GET /_ping
 	fault 'length@/_ping:+7' 'promises too much' '^18 200 2 ' via GET /_ping
 	fault 'length@/_ping:-1' 'promises too little' '^0 200 1 O' via GET /_ping
+	fault 'header@/version:Content-Type=x/y' 'the same body' '^0 200 [1-9]' via GET /version
+	like "header: says something else" "$(curl -si --unix-socket "$proxy_socket" http://d/version)" \
+		$'\nContent-Type: x/y\r\n'
 	fault 'chunked:short@/version' 'short chunk' '^(18|56) 200 ' via GET /version
 	fault 'chunked:bad@/version' 'malformed chunk' '^56 200 ' via GET /version
 	fault 'bighead@/version:200000' 'oversized header' '^(56|27|23|100|0) ' via GET /version
@@ -97,6 +101,9 @@ test_frames() {
 	fault 'frame:oversize@/exec/.*/start' 'length of 4 GiB' \
 		'xff.xff.xff.xffhello' upgrade cat
 	fault 'frame:stream@/exec/' 'stream 9' "b'.t.x00" upgrade cat
+	fault 'frame:stderr@/exec/' 'stream 2' "b'.x02.*x05hello" upgrade cat
+	fault 'frame:swap@/exec/' 'the second part first' 'x03llo.x01.*x02he' upgrade cat
+	fault 'frame:empty@/exec/' 'empty frames' 'x00.x02(.x00){7}.x01.*x05hello' upgrade cat
 	fault 'frame:split@/exec/' 'same bytes' 'x05hello' upgrade cat
 	fault 'cut:resp-body@/exec/:10' 'stream cut in a frame' "x05he'" upgrade cat
 }

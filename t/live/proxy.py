@@ -17,6 +17,7 @@ fits every request, without "#" every match; "#2" is the second match only,
   cut:req-body:N            close both sides after N bytes of request body
   cut:resp:N                close after N bytes of response, head included
   cut:resp-body:N           ... after N bytes of its body or upgraded stream
+  cut:after                 ... after the whole of it
   stall:req-body:N,SECONDS  stop relaying for that long after N bytes
   stall:resp:N,SECONDS      stall:resp-body:N,SECONDS
   reply:STATUS[,TYPE[,BODY]]        answer at once, without the body being read
@@ -24,10 +25,14 @@ fits every request, without "#" every match; "#2" is the second match only,
   raw:FILE                  send FILE's bytes as the response, then close
   garbage                   send bytes that are no HTTP
   length:+N  length:-N      Content-Length that much too long or too short
+  header:NAME=VALUE         a header of the response says this instead
   chunked:short  chunked:bad        chunked body that ends early / is malformed
   bighead:N                 a response header N bytes long
   frame:oversize            exec stream: first frame claims 4 GiB - 1
   frame:stream              exec stream: first frame of unknown stream 9
+  frame:stderr              exec stream: first frame of the wrong stream
+  frame:swap                exec stream: first frame in two, the second first
+  frame:empty               exec stream: empty frames before the first
   frame:split               exec stream: byte by byte
   run:COMMAND               run a shell command before relaying the request
   run:after:COMMAND         ... after its response was relayed
@@ -41,13 +46,14 @@ import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
 
 PLACES = {"req-body", "resp", "resp-body", "late", "after", "short", "bad",
-          "oversize", "stream", "split"}
+          "oversize", "stream", "stderr", "swap", "empty", "split"}
 REASONS = {200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found",
            409: "Conflict", 500: "Internal Server Error",
            503: "Service Unavailable"}
@@ -195,6 +201,10 @@ class Head:
     def chunked(self):
         return "chunked" in self.fields.get("transfer-encoding", "").lower()
 
+    def replace(self, name, value):
+        self.raw = re.sub(rb"(?mi)^%s:.*" % name.encode(),
+                          b"%s: %s\r" % (name.encode(), value.encode()), self.raw)
+
     def length(self):
         return int(self.fields["content-length"]) \
             if "content-length" in self.fields else None
@@ -251,21 +261,40 @@ def stall(pieces, limit, seconds):
             yield data
 
 
-def frames(pieces, mode):
-    """Damage a multiplexed exec stream."""
-    first = True
+def frame(stream, text):
+    return struct.pack(">BxxxI", stream, len(text)) + text
+
+
+FRAME_FAULTS = {
+    "oversize": lambda text: frame(1, b"")[:4] + b"\xff\xff\xff\xff" + text,
+    "stream": lambda text: frame(9, text),
+    "stderr": lambda text: frame(2, text),
+    "swap": lambda text: (frame(1, text[len(text) // 2:]) +
+                          frame(1, text[:len(text) // 2])),
+    "empty": lambda text: frame(1, b"") + frame(2, b"") + frame(1, text),
+}
+
+
+def bytewise(pieces):
     for data in pieces:
-        if mode == "split":
-            for i in range(len(data)):
-                yield data[i:i + 1]
-                time.sleep(0.0005)
-            continue
-        if first and mode == "oversize":
-            data = data[:4] + b"\xff\xff\xff\xff" + data[8:]
-        elif first:
-            data = b"\x09" + data[1:]
-        first = False
-        yield data
+        for i in range(len(data)):
+            yield data[i:i + 1]
+            time.sleep(0.0005)
+
+
+def frames(pieces, mode):
+    """Damage the first frame of a multiplexed exec stream."""
+    if mode == "split":
+        yield from bytewise(pieces)
+        return
+    data, size = b"", 8
+    while len(data) < size and (piece := next(pieces, b"")):
+        data += piece
+        if len(data) >= 8:
+            size = 8 + struct.unpack(">xxxxI", data[:8])[0]
+    if len(data) >= size:
+        yield FRAME_FAULTS[mode](data[8:size]) + data[size:]
+    yield from pieces
 
 
 def damaged(pieces, fault, *places):
@@ -381,7 +410,9 @@ class Proxy:
         upload.start()
         more = self.response(method, fault, client, engine)
         upload.join()
-        if fault and fault.action == "run" and fault.place == "after":
+        if fault and fault.place == "after":
+            if fault.action == "cut":
+                raise Closed
             subprocess.call(fault.arg, shell=True, stdin=subprocess.DEVNULL)
         return more
 
@@ -437,6 +468,8 @@ class Proxy:
             body = to_end(engine)
         else:
             body = engine.exactly(head.length())
+        if fault and fault.action == "header":
+            head.replace(*fault.arg.split("=", 1))
         if fault and fault.action == "length":
             self.wrong_length(head, body, int(fault.arg), client)
         self.relay(head, damaged(body, fault, "resp-body"), fault, client)
