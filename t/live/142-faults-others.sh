@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Goal: an engine that fails while the service is looked at, asked or removed: the right exit code, in
+# time, in one line; the service is none the worse, and what was half removed can be removed.
+# images: busybox
+# timeout: 600
+# shellcheck source=t/live/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=t/live/faults.sh
+. "$top/t/live/faults.sh"
+need_sbinject
+faults_container
+
+unharmed() { ok "$what: the service is none the worse" "$SBINJECT" -q status "$name"; }
+
+for command in status call pipe; do
+  faults_table with_service unharmed "$command" "$name" <<'END'
+                 ping inspect image look exec start
+drop@            3    3       3     3    3    3
+cut:resp@:20     3    3       3     3    3    3
+cut:resp-body@:1 3    3       3     -    3    3
+stall:resp@:0,30 3    3       3     3    3    3
+reply@:500,html  3    1       1     1    1    1
+END
+done
+
+# What cannot be looked into is listed all the same.
+faults_table with_service unharmed ls <<'END'
+                 ping list look
+drop@            3    3    0
+cut:resp@:20     3    3    0
+cut:resp-body@:1 3    3    -
+stall:resp@:0,30 3    3    0
+reply@:500,html  3    1    0
+END
+
+faults_table with_service repaired remove "$name" <<'END'
+                 ping inspect image look look2 exec start
+drop@            3    3       3     3    3     3    3
+cut:resp@:20     3    3       3     3    3     3    3
+cut:resp-body@:1 3    3       3     -    -     3    3
+stall:resp@:0,30 3    3       3     3    3     3    3
+reply@:500,html  3    1       1     1    1     1    1
+END
+done_testing
