@@ -4,7 +4,7 @@
 # exit code and in one line, and leaves nothing inside; once the engine is well again, a second run
 # succeeds.
 # images: busybox
-# timeout: 600
+# timeout: 900
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=t/live/faults.sh

@@ -3,7 +3,7 @@
 # Goal: an engine that fails while the service is looked at, asked or removed: the right exit code, in
 # time, in one line; the service is none the worse, and what was half removed can be removed.
 # images: busybox
-# timeout: 600
+# timeout: 900
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=t/live/faults.sh
