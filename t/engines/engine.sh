@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=t/engines/paths.sh
 . "$here/paths.sh"
 
-names="docker20 docker20-tls docker20-rootless docker20-userns podman43 podman43-rootless \
+names="docker20 docker20-tls docker20-rootless docker20-userns docker20-small podman43 podman43-rootless \
 docker26 podman54 docker28 podman58"
 user=sbinject-test
 mark=SBINJECT_TEST_ENGINE	# in the environment of every process started here
@@ -322,6 +322,12 @@ test_user() {
 
 # --- start ------------------------------------------------------------------
 
+# small_data: its containers are on a disk that a test can fill.
+small_data() {
+	mkdir -p "$dir/data"
+	mountpoint -q "$dir/data" || mount -t tmpfs -o size=48m,mode=711 tmpfs "$dir/data"
+}
+
 # docker_command: set $cmd.  A private daemon has no bridge and no firewall
 # rules, and reads no configuration of the system.
 docker_command() {
@@ -336,6 +342,7 @@ docker_command() {
 	fi
 	cmd+=(--data-root "$dir/data" --exec-root "$dir/exec"
 		--pidfile "$dir/dockerd.pid" --exec-opt native.cgroupdriver=cgroupfs)
+	[[ $name != *-small ]] || small_data
 	if [[ $name == *-userns ]]; then
 		test_user
 		cmd+=(--userns-remap "$user")

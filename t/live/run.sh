@@ -12,7 +12,7 @@ engine_sh=$here/../engines/engine.sh
 image_sh=$here/../images/image.sh
 binfmt_sh=$here/../engines/binfmt.sh
 
-engines="docker20 docker20-tls docker20-rootless docker20-userns podman43 podman43-rootless docker28 podman58"
+engines="docker20 docker20-tls docker20-rootless docker20-userns docker20-small podman43 podman43-rootless docker28 podman58"
 only=
 keep=
 jobs=3
@@ -59,7 +59,7 @@ tests_for() {
 		[ -z "$only" ] || [[ ${file##*/} == $only || ${file##*/} == *"$only"* ]] || continue
 		want=$(declared "$file" engines)
 		[[ " $want $(declared "$file" also) " == *" $1 "* ]] ||
-			{ [ -z "$want" ] && [[ $1 != *-tls && $1 != docker*-rootless && $1 != *-userns ]]; } || continue
+			{ [ -z "$want" ] && [[ $1 != *-tls && $1 != docker*-rootless && $1 != *-userns && $1 != *-small ]]; } || continue
 		printf '%s\n' "$file"
 	done
 }
