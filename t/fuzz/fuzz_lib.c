@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* libFuzzer: any bytes, in pieces, as UTF-8 and as frames. What is decoded is UTF-8, the same
-   however it was cut, and nothing has changed when there is no room; what is found in a stream of
-   frames is what was put there. First byte: size of the pieces; second: room. */
+   however it was cut, and nothing has changed when there is no room; in quotes it is what jansson
+   makes of it; what is found in a stream of frames is what was put there. First byte: size of the
+   pieces; second: room. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #include "payloads/lib/frame.h"
+#include "payloads/lib/quote.h"
 #include "payloads/lib/utf8.h"
 #include "payloads/sandbox-tools/text_editor/chars.h"
 
@@ -29,6 +33,30 @@ static char *copy_of(const uint8_t *data, size_t len)
 	if (len > 0)
 		memcpy(copy, data, len);
 	return copy;
+}
+
+/* ---- quoting ---- */
+
+/* Valid text in quotes is ASCII, and jansson's own spelling of the same text. */
+static void check_quote(const struct buf *text, size_t room)
+{
+	json_t *value = json_stringn(text->len > 0 ? text->data : "", text->len);
+	char *wanted = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+	struct buf out = BUF_INIT(1 << 24), small = BUF_INIT(room);
+	int r;
+
+	need(value && wanted && quote_add(&out, text->data, text->len) == 0);
+	need(out.len == strlen(wanted) && memcmp(out.data, wanted, out.len) == 0);
+	json_decref(value);
+	value = json_loadb(out.data, out.len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+	need(json_string_length(value) == text->len &&
+		memcmp(json_string_value(value), text->data, text->len) == 0);
+	r = quote_add(&small, text->data, text->len);
+	need((r == 0) == (out.len <= room) && (r == 0 || small.len == 0));
+	json_decref(value);
+	free(wanted);
+	buf_release(&out);
+	buf_release(&small);
 }
 
 /* ---- UTF-8 ---- */
@@ -80,6 +108,7 @@ static void check_utf8(const uint8_t *data, size_t size, size_t piece, size_t ro
 	need(is_utf8((const char *)data, size) ==
 		(whole.len == size && memcmp(whole.data, data, size) == 0));
 	check_room(data, size, room, whole.len);
+	check_quote(&whole, room);
 	buf_release(&whole);
 	buf_release(&pieces);
 }

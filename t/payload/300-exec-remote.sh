@@ -163,12 +163,13 @@ reply kill "{\"pid\":$pid,\"ack_seq\":2}" >/dev/null
 pid=$(start 'exec head -c 104857600 /dev/zero'); before=$(rss); i=0
 until [ "$(awk '{print $3}' "/proc/$pid/stat" 2>/dev/null || echo Z)" = Z ] || gone "$pid" || [ $i -gt 400 ]; do i=$((i + 1)); sleep 0.05; done
 [ $(($(rss) - before)) -lt 130000 ]; costs $? "100 MB waiting take no more memory ($before → $(rss) KB)"
-reply kill "{\"pid\":$pid,\"ack_seq\":0}" >"$W/r"
+cpu() { awk '{print $14 + $15}' "/proc/$(server)/stat"; }
+c=$(cpu); reply kill "{\"pid\":$pid,\"ack_seq\":0}" >"$W/r"
 is "$(jq -r '.result.stdout|split("\n")[1]' "$W/r")" '[inspect_sandbox_tools: exec_remote output exceeded 4 MiB; showing the tail; 100663296 bytes omitted]' 'the_reply_to_a_kill_is_bounded: and says so'
+n=$(($(cpu) - c)); [ $n -lt 40 ]; costs $? "… and takes no long time, NUL by NUL (${n}0 ms)"
 [ "$(rss)" -lt 60000 ]; costs $? "… and the memory is free again ($(rss) KB)"
 pid=$(start 'head -c 105500000 /dev/zero | tr "\0" "~"; echo end >&2'); sleep 2
 kill -0 "$pid"; ok $? 'a full buffer makes the job wait'
-cpu() { awk '{print $14 + $15}' "/proc/$(server)/stat"; }
 c=$(cpu); sleep 1; [ $(($(cpu) - c)) -lt 50 ]; costs $? '… without work for the server'
 n=0 ack=0 end=
 until [ "$end" = '"end\n"' ] && ! grep -q '"state": "running"' "$W/r"; do

@@ -15,10 +15,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <jansson.h>
+
 #include "payloads/lib/buf.h"
 #include "payloads/lib/fail.h"
 #include "payloads/lib/frame.h"
 #include "payloads/lib/io.h"
+#include "payloads/lib/quote.h"
 #include "payloads/lib/sha256.h"
 #include "payloads/lib/tree.h"
 
@@ -89,6 +92,63 @@ static void test_buf__grows_to_its_limit_and_no_further(void **state)
 	buf_drop(&buf, 5);
 	assert_int_equal(buf.len, 0);
 	buf_release(&buf);
+}
+
+/* Appends a character as UTF-8. */
+static void add_utf8(struct buf *out, uint32_t c)
+{
+	unsigned more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+	unsigned char first = more ? (unsigned char)(0xff00u >> (more + 1)) : 0, byte;
+
+	byte = (unsigned char)(first | c >> 6 * more);
+	assert_int_equal(buf_add(out, &byte, 1), 0);
+	for (; more > 0; more--) {
+		byte = 0x80 | (c >> 6 * (more - 1) & 0x3f);
+		assert_int_equal(buf_add(out, &byte, 1), 0);
+	}
+}
+
+static void test_quote_add__writes_every_character_as_jansson_does(void **state)
+{
+	struct buf text = BUF_INIT(1 << 24), out = BUF_INIT(1 << 24), chars = BUF_INIT(1 << 24);
+	json_t *value;
+	char *wanted;
+
+	(void)state;
+	assert_int_equal(buf_add_str(&chars, "\""), 0);
+	for (uint32_t c = 0; c < 0x110000; c++) {
+		if (c >= 0xd800 && c < 0xe000)
+			continue;
+		add_utf8(&text, c);
+		assert_int_equal(quote_add_char(&chars, c), 0);
+	}
+	assert_int_equal(buf_add_str(&chars, "\""), 0);
+	value = json_stringn(text.data, text.len);
+	wanted = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+	assert_non_null(wanted);
+	assert_int_equal(quote_add(&out, text.data, text.len), 0);
+	assert_int_equal(out.len, strlen(wanted));
+	assert_memory_equal(out.data, wanted, out.len);
+	assert_int_equal(chars.len, out.len);
+	assert_memory_equal(chars.data, wanted, out.len);
+	free(wanted);
+	json_decref(value);
+	buf_release(&text);
+	buf_release(&out);
+	buf_release(&chars);
+}
+
+static void test_quote_add__adds_all_or_nothing(void **state)
+{
+	struct buf out = BUF_INIT(9);
+
+	(void)state;
+	assert_int_equal(quote_add(&out, NULL, 0), 0);
+	assert_int_equal(quote_add(&out, "\0", 1), -EMSGSIZE);
+	assert_int_equal(quote_add(&out, "12345", 5), 0);
+	assert_int_equal(out.len, 9);
+	assert_memory_equal(out.data, "\"\"\"12345\"", 9);
+	buf_release(&out);
 }
 
 static void test_frame_find__takes_frames_apart(void **state)
@@ -259,6 +319,8 @@ int main(void)
 		cmocka_unit_test(test_sha256_hex__knows_the_standard_vectors),
 		cmocka_unit_test(test_sha256_add__does_not_care_about_pieces),
 		cmocka_unit_test(test_buf__grows_to_its_limit_and_no_further),
+		cmocka_unit_test(test_quote_add__writes_every_character_as_jansson_does),
+		cmocka_unit_test(test_quote_add__adds_all_or_nothing),
 		cmocka_unit_test(test_frame_find__takes_frames_apart),
 		cmocka_unit_test(test_frame_check_hello__refuses_strangers),
 		cmocka_unit_test(test_frame_receive__ends_in_time),

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "payloads/lib/quote.h"
 #include "payloads/sandbox-tools/bash_session/shell.h"
 #include "payloads/sandbox-tools/bash_session/terminal.h"
 
@@ -23,19 +24,24 @@ static void unlink_reader(struct bash_reader *reader)
 	loop_clear_timer(reader->session->host->loop, &reader->timer);
 }
 
-/* All there is, as a reader with that limit gets it; NULL without memory. */
-static json_t *show(struct output *output, size_t limit)
-{
-	struct buf text = BUF_INIT(OUTPUT_LIMIT_MAX);
-	json_t *result = NULL;
-	size_t len;
+/* What a reader gets. */
+struct view {
+	struct output *output;
+	size_t limit;
+};
 
-	if (output_show(output, limit, &text) == 0) {
-		len = text.len > 0 ? terminal_strip(text.data, text.len) : 0;
-		result = json_stringn_nocheck(len > 0 ? text.data : "", len);
-	}
+static int write_view(struct buf *out, const void *arg)
+{
+	const struct view *view = arg;
+	struct buf text = BUF_INIT(OUTPUT_LIMIT_MAX);
+	int r = output_show(view->output, view->limit, &text);
+
+	if (text.len > 0)
+		text.len = terminal_strip(text.data, text.len);
+	if (r == 0)
+		r = quote_add(out, text.data, text.len);
 	buf_release(&text);
-	return result;
+	return r;
 }
 
 /* Answers with all there is and frees the reader. For a caller who has gone it stays for the next.
@@ -44,13 +50,13 @@ static void answer(struct bash_reader *reader)
 {
 	struct output *output = &reader->session->shell->output;
 	struct rpc_call *call = reader->call;
-	size_t limit = reader->limit;
+	struct view view = {output, reader->limit};
 
 	unlink_reader(reader);
 	free(reader);
 	if (call->abandoned)
 		rpc_call_error(call, RPC_HANDLER_ERROR, "CancelledError()", NULL);
-	else if (rpc_call_result(call, show(output, limit)) == 0)
+	else if (rpc_call_result_text(call, write_view, &view) == 0)
 		output_forget(output);
 }
 

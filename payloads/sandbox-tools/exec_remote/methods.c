@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "payloads/lib/quote.h"
 #include "payloads/sandbox-tools/exec_remote/controller.h"
 #include "payloads/sandbox-tools/rpc/params.h"
 #include "payloads/sandbox-tools/server/server.h"
@@ -184,36 +185,61 @@ void exec_remote_start(struct rpc_call *call)
 
 /* ---- the others ---- */
 
-static json_t *report_json(const struct job_report *report, bool is_poll)
+/* A report on its way into the reply. */
+struct told {
+	const struct job_report *report;
+	bool is_poll;
+};
+
+static int write_output(struct buf *out, const struct job_report *report)
+{
+	char text[60];
+	int r;
+
+	snprintf(text, sizeof(text), "{\"seq\": %lld, \"stdout\": ", (long long)report->seq);
+	r = buf_add_str(out, text);
+	if (r == 0)
+		r = quote_add(out, report->text[0], report->len[0]);
+	if (r == 0)
+		r = buf_add_str(out, ", \"stderr\": ");
+	return r < 0 ? r : quote_add(out, report->text[1], report->len[1]);
+}
+
+static int write_state(struct buf *out, const struct job_report *report)
 {
 	static const char *const states[] = {
 		[JOB_RUNNING] = "running",
 		[JOB_COMPLETED] = "completed",
 		[JOB_KILLED] = "killed",
 	};
-	json_t *doc = json_pack("{s:I, s:s%, s:s%}", "seq", (json_int_t)report->seq, "stdout",
-		report->text[0], report->len[0], "stderr", report->text[1], report->len[1]);
+	char code[16] = "null", text[80];
 
-	if (!doc || !is_poll)
-		return doc;
-	json_object_set_new(doc, "state", json_string(states[report->state]));
-	json_object_set_new(doc, "exit_code",
-		report->state == JOB_COMPLETED ? json_integer(report->code) : json_null());
-	if (json_object_size(doc) == 5)
-		return doc;
-	json_decref(doc);
-	return NULL;
+	if (report->state == JOB_COMPLETED)
+		snprintf(code, sizeof(code), "%d", report->code);
+	snprintf(text, sizeof(text), ", \"state\": \"%s\", \"exit_code\": %s",
+		states[report->state], code);
+	return buf_add_str(out, text);
+}
+
+static int write_report(struct buf *out, const void *arg)
+{
+	const struct told *told = arg;
+	int r = write_output(out, told->report);
+
+	if (r == 0 && told->is_poll)
+		r = write_state(out, told->report);
+	return r < 0 ? r : buf_add_str(out, "}");
 }
 
 static bool answer(struct job_waiter *waiter, const struct job_report *report, int error)
 {
 	struct wait *wait = (struct wait *)waiter;
 	struct rpc_call *call = wait->call;
-	bool is_poll = wait->is_poll;
+	struct told told = {report, wait->is_poll};
 
 	free(wait);
 	if (report)
-		return rpc_call_result(call, report_json(report, is_poll)) == 0;
+		return rpc_call_result_text(call, write_report, &told) == 0;
 	fail_call(call, error ? error : ECANCELED);
 	return false;
 }

@@ -3,8 +3,9 @@
 #include "payloads/sandbox-tools/mcp/jsontext.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
+
+#include "payloads/lib/quote.h"
 
 struct scan {
 	const char *p, *end;
@@ -403,28 +404,10 @@ bool jsontext_is(const struct jsontext *value, const char *content)
 
 /* ---- copying ---- */
 
+/* DEL is a character like any other to JSON, but not to a terminal. */
 static int add_char(struct buf *out, uint32_t c)
 {
-	char text[16];
-	int len;
-
-	if (c >= '\b' && c <= '\r' && c != '\v') {
-		static const char names[] = "btn?fr";
-
-		len = snprintf(text, sizeof(text), "\\%c", names[c - '\b']);
-	} else if (c == '"' || c == '\\') {
-		len = snprintf(text, sizeof(text), "\\%c", (int)c);
-	} else if (c < ' ' || (c > '~' && c < 0x10000)) {
-		len = snprintf(text, sizeof(text), "\\u%04x", (unsigned)c);
-	} else if (c < 0x80) {
-		len = 1;
-		text[0] = (char)c;
-	} else {
-		c -= 0x10000;
-		len = snprintf(text, sizeof(text), "\\u%04x\\u%04x", (unsigned)(0xd800 + (c >> 10)),
-			(unsigned)(0xdc00 + (c & 0x3ff)));
-	}
-	return buf_add(out, text, (size_t)len);
+	return c == 0x7f ? buf_add_str(out, "\\u007F") : quote_add_char(out, c);
 }
 
 /* Characters that are copied as they are come in long runs. */

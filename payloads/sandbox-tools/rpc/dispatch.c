@@ -56,7 +56,7 @@ int rpc_call_result(struct rpc_call *call, json_t *result)
 	return r;
 }
 
-void rpc_call_result_text(
+int rpc_call_result_text(
 	struct rpc_call *call, int (*write)(struct buf *out, const void *arg), const void *arg)
 {
 	struct buf out = BUF_INIT(FRAME_REPLY_MAX);
@@ -74,6 +74,7 @@ void rpc_call_result_text(
 			r = buf_add_str(&out, "}");
 	}
 	deliver(call, &out, r);
+	return r;
 }
 
 void rpc_call_error(struct rpc_call *call, int code, const char *message, json_t *data)

@@ -103,7 +103,7 @@ void rpc_dispatch(const struct rpc_method *table, unsigned place, struct rpc_cal
 int rpc_call_result(struct rpc_call *call, json_t *result);
 /* The same with a result that is text already: 'write' appends ASCII JSON without newlines, and
    returns 0 or -errno. Not called for a notification. */
-void rpc_call_result_text(
+int rpc_call_result_text(
 	struct rpc_call *call, int (*write)(struct buf *out, const void *arg), const void *arg);
 void rpc_call_error(struct rpc_call *call, int code, const char *message, json_t *data);
 /* The code that goes with a failure: RPC_INVALID_PARAMS for its code word "params",
