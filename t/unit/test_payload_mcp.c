@@ -7,12 +7,16 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "payloads/sandbox-tools/mcp/controller.h"
 #include "payloads/sandbox-tools/mcp/launch.h"
 #include "payloads/sandbox-tools/mcp/message.h"
+#include "payloads/sandbox-tools/mcp/session.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -386,6 +390,42 @@ static void expect_launch(const char *json, const char *file, const char *why)
 	json_decref(params);
 }
 
+static int lowest_free_fd(void)
+{
+	int fd = dup(0);
+
+	assert_true(fd >= 0);
+	close(fd);
+	return fd;
+}
+
+static void test_mcp_session_start__leaves_no_descriptor_when_there_are_too_few(void **state)
+{
+	struct loop loop;
+	struct mcp_host host = {.loop = &loop};
+	struct mcp_session session = {.host = &host};
+	struct mcp_launch launch = {.command = NULL};
+	int saved = dup(2), null = open("/dev/null", O_WRONLY), first;
+	struct rlimit limit, low;
+
+	(void)state;
+	assert_int_equal(loop_open(&loop), 0);
+	assert_int_equal(dup2(null, 2), 2); /* no pipe for the log */
+	first = lowest_free_fd();
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	low = limit;
+	low.rlim_cur = (rlim_t)first + 3;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	assert_int_equal(mcp_session_start(&session, &launch), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	dup2(saved, 2);
+	assert_int_equal(lowest_free_fd(), first);
+	assert_true(fcntl(first + 1, F_GETFD) < 0);
+	close(saved);
+	close(null);
+	loop_close(&loop);
+}
+
 static void test_mcp_launch_read__looks_the_command_up(void **state)
 {
 	static const char not_found[] = "FileNotFoundError(2, 'No such file or directory')";
@@ -464,6 +504,8 @@ int main(void)
 		cmocka_unit_test(test_encoding_decode__obeys_the_handler),
 		cmocka_unit_test(test_encoding_find__knows_spellings),
 		cmocka_unit_test(test_mcp_line_max__ignores_nonsense),
+		cmocka_unit_test(
+			test_mcp_session_start__leaves_no_descriptor_when_there_are_too_few),
 		cmocka_unit_test(test_mcp_launch_read__looks_the_command_up),
 		cmocka_unit_test(test_mcp_launch_read__moves_the_user_home),
 	};

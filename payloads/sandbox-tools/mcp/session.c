@@ -362,12 +362,12 @@ int mcp_session_start(struct mcp_session *session, const struct mcp_launch *laun
 	session->from.fd = session->to.fd = -1;
 	err = mcp_stderr_open(session->host->loop);
 	r = open_pipes(in, out);
+	session->to.fd = in[1];
+	session->from.fd = out[0];
 	if (r == 0) {
 		options.fds[0] = in[0];
 		options.fds[1] = out[1];
 		options.fds[2] = err;
-		session->to.fd = in[1];
-		session->from.fd = out[0];
 		r = watch_pipes(session);
 	}
 	if (r == 0)
