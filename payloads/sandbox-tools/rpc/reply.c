@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "payloads/lib/quote.h"
+#include "payloads/lib/utf8.h"
+
 #define STYLE (JSON_ENCODE_ANY | JSON_ENSURE_ASCII)
 
 static int add_piece(const char *data, size_t len, void *out)
@@ -51,11 +54,24 @@ int rpc_code_of(const struct fail *fail)
 	return RPC_HANDLER_ERROR;
 }
 
+/* What is no UTF-8 in it is cut off from something else, and no reason to say nothing. */
+static int add_message(struct buf *out, const char *message)
+{
+	size_t len = strlen(message);
+	struct buf text = BUF_INIT(3 * len);
+	struct utf8 utf8 = {.len = 0};
+	int r = utf8_decode(&utf8, message, len, true, &text);
+
+	if (r == 0)
+		r = quote_add(out, text.data, text.len);
+	buf_release(&text);
+	return r;
+}
+
 int rpc_write_error(
 	struct buf *out, const char *id, int code, const char *message, const json_t *data)
 {
 	size_t start = out->len;
-	json_t *text = json_string(message);
 	char head[64];
 	int r;
 
@@ -64,7 +80,7 @@ int rpc_write_error(
 	if (r == 0)
 		r = buf_add_str(out, "\"message\": ");
 	if (r == 0)
-		r = text ? add_json(out, text) : buf_add_str(out, "\"unprintable message\"");
+		r = add_message(out, message);
 	if (r == 0 && data) {
 		r = buf_add_str(out, ", \"data\": ");
 		if (r == 0)
@@ -76,6 +92,5 @@ int rpc_write_error(
 		r = add_id(out, id);
 	if (r < 0)
 		out->len = start;
-	json_decref(text);
 	return r;
 }
