@@ -192,6 +192,9 @@ head -c 150000000 /dev/zero | tr '\0' x | fold -w 100 >"$R/docs/large"; printf '
 is "$(cat "$W/n")" "$(printf '%s\n' "$H /docs/large:" "     2$T$(head -n1 "$R/docs/large")" "     3$T$(head -n1 "$R/docs/large")" | wc -c)" 'a large file is viewed in little memory'
 like "$(limit 300000; at str_replace /docs/large '"old_str":"needle","new_str":"pin"')" 'The file /docs/large has been edited.*' '… and edited with one copy of it'
 is "$(tail -c 5 "$R/docs/large")" xpin '… rightly'
+echo short >"$R/docs/short"
+(printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"str_replace","path":"/docs/short","old_str":"'; head -c 20000000 /dev/zero | tr '\0' y; printf '"},"id":1}') >"$W/in"
+like "$(limit 200000; in_world exec <"$W/in" | cut -c1-120)" '*No replacement was performed*' 'text that is longer than the file is looked for in no memory'
 (printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"create","path":"/docs/huge","file_text":"'; head -c 30000000 /dev/zero | tr '\0' y; printf '"},"id":1}') | in_world exec | show >"$W/out"
 is "$(cat "$W/out"):$(stat -c %s "$R/docs/huge")" 'File created successfully at: /docs/huge:30000000' 'a request of 30 MB'
 [ ! -e "$R/tmp/sandbox-tools" ]; ok $? 'all of this without a server'

@@ -47,10 +47,11 @@ static bool next_token(struct cursor *c, struct token *t)
 
 /* ---- search ---- */
 
-/* For each prefix of 'wanted', the length of the longest shorter one it ends with. */
-static size_t *make_table(struct text wanted)
+/* For each prefix of 'wanted', the length of the longest shorter one it ends with; it is no longer
+   than FILE_SIZE_MAX. */
+static uint32_t *make_table(struct text wanted)
 {
-	size_t *table = calloc(wanted.len, sizeof(*table)), k = 0;
+	uint32_t *table = calloc(wanted.len, sizeof(*table)), k = 0;
 
 	for (size_t i = 1; table && i < wanted.len; i++) {
 		while (k > 0 && wanted.data[i] != wanted.data[k])
@@ -64,7 +65,7 @@ static size_t *make_table(struct text wanted)
 
 struct search {
 	struct text wanted;
-	const size_t *table;
+	const uint32_t *table;
 	size_t k; /* bytes that match so far */
 	int64_t line, last_line;
 	int64_t spans; /* line ends within 'wanted' */
@@ -105,20 +106,34 @@ static int take(struct search *s, char c)
 	return r;
 }
 
-int match_find(struct text raw, struct text wanted, struct match *match)
+static int search(struct text raw, struct text wanted, const uint32_t *table, struct match *match)
 {
-	size_t *table = make_table(wanted);
 	struct search s = {.wanted = wanted, .table = table, .last_line = -1, .match = match};
 	struct cursor c = {.raw = raw};
 	struct token t;
-	int r = table ? 0 : -ENOMEM;
+	int r = 0;
 
-	match->count = 0;
 	for (size_t i = 0; i < wanted.len; i++)
 		s.spans += wanted.data[i] == '\n';
 	while (r == 0 && next_token(&c, &t))
 		for (size_t i = 0; i < t.width && r == 0; i++)
 			r = take(&s, t.shown);
+	return r;
+}
+
+int match_find(struct text raw, struct text wanted, struct match *match)
+{
+	uint32_t *table;
+	int r;
+
+	match->count = 0;
+	/* longer than all of it would be if it were tabs: worth no memory */
+	if (wanted.len / TAB_WIDTH > raw.len)
+		return 0;
+	table = make_table(wanted);
+	if (!table)
+		return -ENOMEM;
+	r = search(raw, wanted, table, match);
 	free(table);
 	return r;
 }
