@@ -358,6 +358,29 @@ static void test_input__does_not_mind_a_reader_that_goes(void **state)
 	free(much);
 }
 
+static void test_input__ends_when_it_cannot_wait_for_its_reader(void **state)
+{
+	struct loop broken = {.epoll = -1};
+	struct input input = {.watch = {.fd = -1}};
+	char *much = calloc(1, 200000);
+	size_t got = 0;
+	int ends[2];
+	ssize_t n;
+
+	(void)state;
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	input_open(&input, &broken, ends[1]);
+	assert_int_equal(input_add(&input, much, 200000), 0);
+	assert_false(input_is_open(&input));
+	assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+	while ((n = read(ends[0], much, 200000)) > 0)
+		got += (size_t)n;
+	assert_int_equal(n, 0);
+	assert_in_range(got, 1, 199999);
+	close(ends[0]);
+	free(much);
+}
+
 /* ---- jobs ---- */
 
 struct asker {
@@ -587,6 +610,7 @@ int main(void)
 		TEST(test_stream__gives_up_without_loss),
 		TEST(test_stream_cut__does_not_begin_inside_a_character),
 		TEST(test_input__does_not_mind_a_reader_that_goes),
+		TEST(test_input__ends_when_it_cannot_wait_for_its_reader),
 		TEST(test_job_poll__tells_the_end_with_the_output),
 		TEST(test_job_poll__keeps_the_end_for_somebody_who_listens),
 		TEST(test_job_poll__many_at_once_are_all_answered),

@@ -9,10 +9,13 @@
 
 #include "payloads/lib/io.h"
 
+/* What cannot be watched would never be fed again: better an early end than none. */
 static void watch(struct input *input)
 {
-	if (!input->watched && loop_watch(input->loop, &input->watch, EPOLLOUT) == 0)
-		input->watched = true;
+	if (!input->watched)
+		input->watched = loop_watch(input->loop, &input->watch, EPOLLOUT) == 0;
+	if (!input->watched)
+		input_close(input);
 }
 
 static void unwatch(struct input *input)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A job's standard input: what it shall read waits here until it does. A reader that goes away is
- * no error. Knows no job.
+ * no error; one that is slow when there are no means to wait for it finds an early end. Knows no
+ * job.
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_EXEC_REMOTE_INPUT_H
 #define PAYLOADS_SANDBOX_TOOLS_EXEC_REMOTE_INPUT_H
