@@ -26,11 +26,22 @@ static const struct cli_command *const commands[] = {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
+/* Exit status. A failed flush drops what it could not write, and the next one then succeeds. */
+static int finish(void)
+{
+	struct fail fail = FAIL_INIT;
+
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	fail_set(&fail, "cannot write to standard output");
+	return cli_complain(&fail);
+}
+
 static int print_version(const struct cli *cli)
 {
 	(void)cli;
 	puts(RELEASE);
-	return fflush(stdout) == 0 ? 0 : 1;
+	return finish();
 }
 
 const struct cli_command cli_version = {
@@ -108,7 +119,7 @@ int main(int argc, char **argv)
 		return misuse(NULL, "no command", NULL);
 	if (is_help(argv[1])) {
 		print_usage(stdout, NULL);
-		return 0;
+		return finish();
 	}
 	command = find_command(argv[1]);
 	if (!command)
@@ -117,7 +128,7 @@ int main(int argc, char **argv)
 	cli = (struct cli){argv[0], argc - 2, argv + 2};
 	if (cli.argc > 0 && is_help(cli.argv[0])) {
 		print_usage(stdout, command);
-		return 0;
+		return finish();
 	}
 	if (cli.argc > 0 && cli.argv[0][0] == '-' && cli.argv[0][1] && command->max_args > 0)
 		return misuse(command, "no such option", cli.argv[0]);

@@ -9,6 +9,7 @@
 #include <sys/param.h>
 
 #include "payloads/lib/io.h"
+#include "payloads/sandbox-tools/cli.h"
 #include "payloads/sandbox-tools/install/home.h"
 
 #define DEFAULT_TIMEOUT_MS 15000
@@ -255,6 +256,8 @@ int receipt_print(json_t *receipt, int status)
 		"{\"sbinject\":1,\"nonce\":\"\",\"ok\":false,\"code\":\"internal\","
 		"\"what\":\"out of memory\"}\n";
 	char *text = json_dumps(receipt, JSON_ENSURE_ASCII | JSON_COMPACT);
+	struct fail fail = FAIL_INIT;
+	int r;
 
 	if (text && strlen(text) + 1 > RECEIPT_MAX) {
 		free(text);
@@ -269,9 +272,12 @@ int receipt_print(json_t *receipt, int status)
 	}
 	/* one write, so that the reader never sees half a line */
 	text[strlen(text)] = '\n';
-	if (io_write_full(1, text, strcspn(text, "\n") + 1, IO_NEVER) < 0)
-		status = 1;
+	r = io_write_full(1, text, strcspn(text, "\n") + 1, IO_NEVER);
 	free(text);
+	if (r < 0) {
+		fail_sys(&fail, r, "cannot write the receipt");
+		return cli_complain(&fail);
+	}
 	return status;
 }
 
