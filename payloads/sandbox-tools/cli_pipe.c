@@ -41,7 +41,7 @@ struct pipe {
 	struct waiting *waiting;
 	unsigned waiting_count;
 	uint32_t last_tag;
-	bool broken; /* stdout is gone or memory is */
+	int broken; /* -errno: stdout is gone, or memory is */
 };
 
 static void print_line(struct pipe *pipe, const char *text, size_t len)
@@ -49,7 +49,7 @@ static void print_line(struct pipe *pipe, const char *text, size_t len)
 	if (len == 0)
 		return;
 	if (buf_add(&pipe->out, text, len) < 0 || buf_add(&pipe->out, "\n", 1) < 0)
-		pipe->broken = true;
+		pipe->broken = -ENOMEM;
 }
 
 static void print_error(
@@ -59,7 +59,7 @@ static void print_error(
 
 	if (rpc_write_error(&pipe->out, id, code, message, data) < 0 ||
 		buf_add(&pipe->out, "\n", 1) < 0)
-		pipe->broken = true;
+		pipe->broken = -ENOMEM;
 	json_decref(data);
 }
 
@@ -198,7 +198,7 @@ static void take_line(struct pipe *pipe, char *text, size_t len)
 		print_error(pipe, NULL, RPC_PARSE_ERROR, "Parse error", fail.text);
 		return;
 	}
-	if (!rpc_request_is_valid(&req) ||
+	if (!rpc_request_is_valid(&req) || req.flaw ||
 		rpc_method_find(sandbox_methods, req.method, RPC_IN_PROCESS)) {
 		if (cli_answer_apart(&req, text, len, &reply) == 0)
 			print_line(pipe, reply.data, reply.len);
@@ -238,7 +238,7 @@ static void read_input(struct pipe *pipe)
 	ssize_t n;
 
 	if (buf_reserve(&pipe->line, READ_SIZE) < 0) {
-		pipe->broken = true;
+		pipe->broken = -ENOMEM;
 		return;
 	}
 	n = io_read(0, pipe->line.data + pipe->line.len, READ_SIZE);
@@ -262,7 +262,7 @@ static void write_output(struct pipe *pipe)
 	ssize_t n = io_write(1, pipe->out.data, len);
 
 	if (n < 0 && n != -EAGAIN)
-		pipe->broken = true;
+		pipe->broken = (int)n;
 	if (n > 0)
 		buf_drop(&pipe->out, (size_t)n);
 }
@@ -271,7 +271,7 @@ static void write_output(struct pipe *pipe)
 
 static bool is_done(const struct pipe *pipe)
 {
-	return pipe->broken || (pipe->ended && !pipe->waiting && pipe->out.len == 0);
+	return pipe->broken < 0 || (pipe->ended && !pipe->waiting && pipe->out.len == 0);
 }
 
 static bool has_room(const struct pipe *pipe)
@@ -294,12 +294,12 @@ static void turn(struct pipe *pipe)
 	if (pipe->to_server.len > 0)
 		fds[2].events |= POLLOUT;
 	if (poll(fds, 3, -1) < 0) {
-		pipe->broken = errno != EINTR;
+		pipe->broken = errno == EINTR ? 0 : -errno;
 		return;
 	}
 	/* the reader of our replies has gone */
 	if (fds[1].revents & (POLLERR | POLLHUP | POLLNVAL))
-		pipe->broken = true;
+		pipe->broken = -EPIPE;
 	if (fds[1].revents & POLLOUT)
 		write_output(pipe);
 	if (fds[2].revents & POLLOUT)
@@ -318,6 +318,7 @@ static int run(const struct cli *cli)
 		.server = -1,
 		.to_server = BUF_INIT(2 * FRAME_REQUEST_MAX),
 		.from_server = BUF_INIT(2 * FRAME_REPLY_MAX)};
+	struct fail fail = FAIL_INIT;
 
 	while (!is_done(&pipe))
 		turn(&pipe);
@@ -326,7 +327,10 @@ static int run(const struct cli *cli)
 	buf_release(&pipe.out);
 	buf_release(&pipe.to_server);
 	buf_release(&pipe.from_server);
-	return pipe.broken ? 1 : 0;
+	if (pipe.broken == 0)
+		return 0;
+	fail_sys(&fail, pipe.broken, "cannot write the replies");
+	return cli_complain(&fail);
 }
 
 const struct cli_command cli_pipe = {

@@ -150,7 +150,7 @@ int cli_answer_apart(const struct rpc_request *req, char *text, size_t len, stru
 	int r;
 
 	/* what the dispatcher will refuse needs no user */
-	if (!rpc_request_is_valid(req))
+	if (!rpc_request_is_valid(req) || req->flaw)
 		return cli_answer(text, len, reply);
 	r = cli_find_user(req, &user, &fail);
 	if (r == 0)

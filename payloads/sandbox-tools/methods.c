@@ -9,7 +9,7 @@ static void version(struct rpc_call *call)
 
 const struct rpc_method sandbox_methods[] = {
 	{"version", RPC_IN_PROCESS | RPC_IN_SERVER, version},
-	{"text_editor", RPC_IN_PROCESS, text_editor},
+	{"text_editor", RPC_IN_PROCESS | RPC_TOOL, text_editor},
 	{"remote_version", RPC_IN_SERVER, server_remote_version},
 	{"sandbox_tools_shutdown", RPC_IN_SERVER | RPC_NO_PARAMS, server_shutdown},
 	{"sandbox_tools_describe", RPC_IN_SERVER, server_describe},

@@ -36,6 +36,18 @@ for text in '' 'junk' '[]' '"x"' '{"jsonrpc":"2.0","method":"version","id":1' '{
 	out=$(e "$text"); is "$?:$out" '1:' "exit 1, nothing on stdout: $text"
 	like "$(cat "$W/err")" 'error: *' '… and a line on stderr'
 done
+# JSON, but more than can be worked with
+for p in '{"path":"\ud800"}:half of a surrogate pair' '{"pid":18446744073709551616}:out of range' '{"a\u0000":1}:U+0000'; do
+	for m in text_editor:-32099 version:-32098 exec_remote_poll:-32098 nope:-32098; do
+		out=$(e '{"jsonrpc":"2.0","method":"'"${m%:*}"'","id":7,"params":'"${p%:*}"'}')
+		like "$?:$out" '0:*"code": '"${m#*:}"', "message": "a *'"${p##*:}"'*"id": 7}' "${m%:*} is told what is wrong with ${p%:*}"
+	done
+done
+out=$(e '{"jsonrpc":"2.0","method":"version","params":{"a":1e999}}' | od -An -c | tr -d ' '); is "$out" '\n' '… a notification is not'
+for command in version -h 'exec -h'; do
+	# shellcheck disable=SC2086
+	in_world $command >/dev/full 2>"$W/err"; is "$?:$(cat "$W/err")" '1:error: cannot write to standard output' "$command into a full device fails and says so"
+done
 out=$(e '{"jsonrpc":"2.0","method":"version","id":1,"params":{"_run_as_user":5}}'); is "$?:$out" '1:' '_run_as_user must be a string'
 like "$(cat "$W/err")" '*_run_as_user must be a string, got int*' '… and says so'
 like "$(e '{"jsonrpc":"2.0","method":"version","id":1,"params":{"_run_as_user":null}}')" '*"result"*' '_run_as_user null is no switch'

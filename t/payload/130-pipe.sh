@@ -47,6 +47,10 @@ like "$d" '*-32000*"id": 4}' 'a request the server dies with is answered with an
 exec 8>&-; wait $pipe; is $? 0 'the end of stdin ends it'
 exec 9<&-
 
+printf '%s\n' '{"jsonrpc":"2.0","method":"text_editor","id":1,"params":{"path":"\ud800"}}' '{"jsonrpc":"2.0","method":"exec_remote_poll","id":2,"params":{"pid":99999999999999999999}}' '{"jsonrpc":"2.0","method":"version","id":3,"params":{"_run_as":"\ud800"}}' | in_world pipe >"$W/out"
+is "$(jq -c '[.id,.error.code]' "$W/out" | tr -d '\n')" '[1,-32099][2,-32098][3,-32098]' 'what cannot be loaded is answered, too'
+request version 1 | in_world pipe >/dev/full 2>"$W/err"; is "$?:$(cat "$W/err")" '1:error: cannot write the replies: No space left on device' 'a full device for replies is told'
+
 in_world pipe <"$W/to" >"$W/from" & pipe=$!
 exec 8>"$W/to" 9<"$W/from"
 request version 1 >&8; echo >&8; read -r a <&9

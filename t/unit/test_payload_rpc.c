@@ -32,6 +32,11 @@ static void complain(struct rpc_call *call)
 	rpc_call_error(call, RPC_TOOL_FAILURE, "n\xc3\xa4in", NULL);
 }
 
+static void cut(struct rpc_call *call)
+{
+	rpc_call_error(call, RPC_TOOL_FAILURE, "caf\xc3", NULL);
+}
+
 static void lose_memory(struct rpc_call *call)
 {
 	rpc_call_result(call, NULL);
@@ -40,6 +45,8 @@ static void lose_memory(struct rpc_call *call)
 static const struct rpc_method methods[] = {
 	{"echo", RPC_IN_SERVER, echo},
 	{"complain", RPC_IN_SERVER, complain},
+	{"cut", RPC_IN_SERVER, cut},
+	{"tool", RPC_IN_PROCESS | RPC_TOOL, echo},
 	{"lose", RPC_IN_SERVER, lose_memory},
 	{"bare", RPC_IN_SERVER | RPC_NO_PARAMS, echo},
 	{"elsewhere", RPC_IN_PROCESS, echo},
@@ -142,6 +149,9 @@ static void test_rpc_dispatch__answers_every_row_of_the_protocol(void **state)
 		{REQUEST(", \"method\": \"complain\", \"id\": 1"),
 			"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32099, \"message\": "
 			"\"n\\u00E4in\"}, \"id\": 1}"},
+		{REQUEST(", \"method\": \"cut\", \"id\": 1"),
+			"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32099, \"message\": "
+			"\"caf\\uFFFD\"}, \"id\": 1}"},
 		{REQUEST(", \"method\": \"lose\", \"id\": 1"),
 			"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32098, \"message\": "
 			"\"MemoryError()\"}, \"id\": 1}"},
@@ -159,6 +169,48 @@ static void test_rpc_dispatch__answers_every_row_of_the_protocol(void **state)
 		assert_string_equal(reply, rows[i].reply);
 		free(reply);
 	}
+}
+
+/* JSON all the same: whoever asked is told what is wrong with it, and which request it was. */
+static void test_rpc_dispatch__answers_what_it_cannot_load(void **state)
+{
+	static const char half[] = "a text in the parameters has half of a surrogate pair in it";
+	static const char range[] = "a number in the parameters is out of range";
+	static const char name[] = "a name in the parameters has U+0000 in it";
+	static const struct {
+		const char *params, *why;
+	} rows[] = {
+		{"{\"a\": \"\\ud800\"}", half},
+		{"{\"a\": [{\"b\": \"x\\uDFFFx\"}]}", half},
+		{"{\"\\ud83d\": 1}", half},
+		{"{\"a\": \"\\ud83d\\ude00\\ud83d\"}", half},
+		{"{\"a\": \"\\\\\\udc00\"}", half},
+		{"{\"a\": \"\\ud800\\u0041\\\"\"}", half},
+		{"{\"a\": 9223372036854775808}", range},
+		{"{\"a\": [-9223372036854775809, 1]}", range},
+		{"{\"a\": 1e400}", range},
+		{"[123456789012345678901234567890]", range},
+		{"{\"a\\u0000b\": 1}", name},
+		{"{\"\\u0000\" : {}, \"b\": 1e999}", name},
+	};
+	static const char *const ids[] = {"1", "1e999", "\"x\"", "123456789012345678901234567890"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		for (size_t k = 0; k < sizeof(ids) / sizeof(ids[0]); k++) {
+			char request[300], wanted[300], *reply;
+			const char *method = k % 2 ? "tool" : "echo";
+
+			snprintf(request, sizeof(request),
+				REQUEST(", \"id\": %s, \"method\": \"%s\", \"params\": %s"), ids[k],
+				method, rows[i].params);
+			snprintf(wanted, sizeof(wanted),
+				"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": %d, \"message\": \"%s\"}, \"id\": %s}",
+				k % 2 ? -32099 : -32098, rows[i].why, ids[k]);
+			reply = ask(request, strlen(request));
+			assert_string_equal(reply, wanted);
+			free(reply);
+		}
 }
 
 static void test_rpc_dispatch__survives_what_is_not_json(void **state)
@@ -186,6 +238,12 @@ static void test_rpc_dispatch__survives_what_is_not_json(void **state)
 		"\xef\xbb\xbf{}",
 		"{\"a\":\"\xff\"}",
 		"{\"a\":\"\\ud800\"}",
+		REQUEST(", \"method\": \"\\ud800\", \"id\": 1"),
+		REQUEST(", \"method\": \"echo\", \"id\": \"\\ud800\""),
+		REQUEST(", \"method\": \"echo\", \"id\": 1, \"params\": {\"a\": \"\\ud800\", }"),
+		REQUEST(", \"method\": \"echo\", \"id\": 1, \"params\": {\"a\": \"\\ud80\"}"),
+		REQUEST(", \"method\": \"echo\", \"id\": 1, \"params\": {\"\\u  00\": 1}"),
+		REQUEST(", \"method\": \"echo\", \"id\": 1, \"params\": {\"a\": 99999999999999999999x}"),
 		"{]",
 		"[[[[",
 		"{\"id\":]}",
@@ -279,6 +337,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rpc_dispatch__answers_every_row_of_the_protocol),
+		cmocka_unit_test(test_rpc_dispatch__answers_what_it_cannot_load),
 		cmocka_unit_test(test_rpc_dispatch__survives_what_is_not_json),
 		cmocka_unit_test(test_rpc_find_number_id__finds_the_last_number),
 		cmocka_unit_test(test_rpc_request_check_outline__is_what_a_command_checks),

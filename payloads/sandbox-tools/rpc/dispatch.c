@@ -111,6 +111,16 @@ static void refuse_params(struct rpc_call *call)
 			json_sprintf("got an unexpected keyword argument '%s'", name ? name : ""));
 }
 
+/* Wherever the method runs, it is not asked. */
+static void refuse_flaw(const struct rpc_method *table, struct rpc_call *call)
+{
+	const struct rpc_method *method =
+		rpc_method_find(table, call->req.method, RPC_IN_PROCESS | RPC_IN_SERVER);
+	bool is_tool = method && (method->flags & RPC_TOOL);
+
+	rpc_call_error(call, is_tool ? RPC_TOOL_FAILURE : RPC_HANDLER_ERROR, call->req.flaw, NULL);
+}
+
 void rpc_dispatch(const struct rpc_method *table, unsigned place, struct rpc_call *call, char *text,
 	size_t len)
 {
@@ -124,6 +134,10 @@ void rpc_dispatch(const struct rpc_method *table, unsigned place, struct rpc_cal
 	if (!rpc_request_is_valid(&call->req)) {
 		refuse(call, RPC_INVALID_REQUEST, "Invalid request",
 			"The request failed schema validation");
+		return;
+	}
+	if (call->req.flaw) {
+		refuse_flaw(table, call);
 		return;
 	}
 	method = rpc_method_find(table, call->req.method, place);

@@ -2,6 +2,8 @@
 /* Reading requests: the JSON, the outline, and the id exactly as it was written. */
 #include "payloads/sandbox-tools/rpc/rpc.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,11 +139,119 @@ ssize_t rpc_find_number_id(const char *text, size_t len, size_t *ret_len)
 	return found;
 }
 
-static json_t *load(const char *text, size_t len, struct fail *fail)
+/* ---- what is JSON, but more than can be worked with ---- */
+
+/* The four hex digits of an escape, -1 if there are none; 'p' is at the backslash. */
+static long escaped_unit(const char *p, const char *end)
+{
+	char digits[5] = "";
+
+	if (end - p < 6 || p[0] != '\\' || p[1] != 'u')
+		return -1;
+	memcpy(digits, p + 2, 4);
+	return strspn(digits, "0123456789abcdefABCDEF") == 4 ? strtol(digits, NULL, 16) : -1;
+}
+
+static const char *mend_string(char *p, const char *end, bool is_name)
+{
+	const char *flaw = NULL;
+
+	for (; p < end; p++) {
+		long unit = escaped_unit(p, end), next;
+
+		if (*p == '\\')
+			p += unit < 0 ? 1 : 5;
+		if (unit >= 0xd800 && unit < 0xdc00) {
+			next = escaped_unit(p + 1, end);
+			if (next >= 0xdc00 && next < 0xe000) {
+				p += 6;
+				continue;
+			}
+		}
+		if (unit >= 0xd800 && unit < 0xe000)
+			flaw = "a text in the parameters has half of a surrogate pair in it";
+		else if (unit == 0 && is_name)
+			flaw = "a name in the parameters has U+0000 in it";
+		else
+			continue;
+		memcpy(p - 3, "FFFD", 4);
+	}
+	return flaw;
+}
+
+/* 'end' is a character that ends the number. */
+static const char *mend_number(char *p, const char *end)
+{
+	bool is_integer = strspn(p, "-0123456789") >= (size_t)(end - p);
+
+	if (!is_number(p, end))
+		return NULL;
+	errno = 0;
+	if (is_integer)
+		strtoll(p, NULL, 10);
+	else if (!isinf(strtod(p, NULL)))
+		errno = 0;
+	if (errno != ERANGE)
+		return NULL;
+	memset(p, ' ', (size_t)(end - p));
+	*p = '0';
+	return "a number in the parameters is out of range";
+}
+
+/* Replaces what is within the members of an object and cannot be loaded by what can be: tells what
+   that was, NULL if it was nothing. */
+static const char *mend(char *text, size_t len)
+{
+	struct scan s = {text, text + len};
+	const char *flaw = NULL;
+	size_t depth = 0;
+
+	while (s.p < s.end) {
+		char *start = text + (s.p - text);
+		const char *end, *found = NULL;
+
+		if (*start == '"') {
+			skip_string(&s);
+			end = s.p;
+			skip_blanks(&s);
+			if (depth > 1)
+				found = mend_string(start, end, s.p < s.end && *s.p == ':');
+		} else if (*start == '-' || (*start >= '0' && *start <= '9')) {
+			skip_value(&s);
+			if (depth > 1 && s.p < s.end)
+				found = mend_number(start, s.p);
+		} else {
+			depth += *start == '{' || *start == '[';
+			depth -= depth > 0 && (*start == '}' || *start == ']');
+			s.p++;
+		}
+		flaw = flaw ? flaw : found;
+	}
+	return flaw;
+}
+
+static json_t *load_mended(const char *text, size_t len, const char **ret_flaw)
+{
+	char *copy = malloc(len > 0 ? len : 1);
+	json_t *doc = NULL;
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, text, len);
+	*ret_flaw = mend(copy, len);
+	if (*ret_flaw)
+		doc = json_loadb(copy, len, JSON_ALLOW_NUL, NULL);
+	free(copy);
+	return doc;
+}
+
+static json_t *load(const char *text, size_t len, const char **ret_flaw, struct fail *fail)
 {
 	json_error_t error;
 	json_t *doc = json_loadb(text, len, JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
 
+	if (!doc)
+		doc = load_mended(text, len, ret_flaw);
 	if (!doc)
 		fail_set(fail, "request is not valid JSON: %s (line %d, column %d)", error.text,
 			error.line, error.column);
@@ -162,7 +272,7 @@ int rpc_request_read(struct rpc_request *req, char *text, size_t len, struct fai
 		memset(text + at, ' ', id_len);
 		text[at] = '0';
 	}
-	req->doc = load(text, len, fail);
+	req->doc = load(text, len, &req->flaw, fail);
 	if (at >= 0)
 		memcpy(text + at, req->id, id_len);
 	if (!req->doc) {

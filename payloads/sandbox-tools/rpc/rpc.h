@@ -4,7 +4,7 @@
  * socket and no process: a transport hands text in and gets text back through a function.
  *
  * Limits: JSON nesting 1000; numbers outside jansson's range are errors except in 'id', which is
- * echoed as it was written, whatever its size. Strings may contain U+0000.
+ * echoed as it was written, whatever its size. Strings may contain U+0000, names of members not.
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_RPC_RPC_H
 #define PAYLOADS_SANDBOX_TOOLS_RPC_RPC_H
@@ -38,11 +38,14 @@ struct rpc_request {
 	   only until the method returns. */
 	const char *text;
 	size_t len;
+	/* What in 'params' is JSON but cannot be worked with; NULL if all is well. Other things
+	   stand in its place there, so that nothing may be done with them but to answer. */
+	const char *flaw;
 };
 
-#define RPC_REQUEST_INIT                        \
-	{                                       \
-		NULL, NULL, NULL, NULL, NULL, 0 \
+#define RPC_REQUEST_INIT                              \
+	{                                             \
+		NULL, NULL, NULL, NULL, NULL, 0, NULL \
 	}
 
 /* Reads one JSON document. 'text' is written to during the call and restored. 0, or -1 with 'fail':
@@ -84,6 +87,7 @@ enum rpc_method_flags {
 	RPC_IN_PROCESS = 1 << 0, /* answered by the command itself */
 	RPC_IN_SERVER = 1 << 1,	 /* answered by the server */
 	RPC_NO_PARAMS = 1 << 2,	 /* named parameters are refused; otherwise the method decides */
+	RPC_TOOL = 1 << 3,	 /* a flaw in its parameters is a failure of the tool */
 };
 
 struct rpc_method {
