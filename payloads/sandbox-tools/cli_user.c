@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -13,6 +14,8 @@
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/rpc/params.h"
+
+#define CHILD_MS 60000 /* a child that takes longer has been stopped by its user's processes */
 
 static const char *type_name(const json_t *value)
 {
@@ -136,7 +139,9 @@ static int ask_child(const struct rpc_request *req, const struct user *user, cha
 	r = child < 0 ? -errno : 0;
 	close(ends[1]);
 	if (r == 0)
-		r = io_read_all(ends[0], reply, IO_NEVER);
+		r = io_read_all(ends[0], reply, io_in(CHILD_MS));
+	if (r < 0 && child > 0)
+		kill(child, SIGKILL);
 	close(ends[0]);
 	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;

@@ -49,6 +49,16 @@ like "$(printf '{"jsonrpc":"2.0","method":"version","params":{"_run_as_user":"ag
 like "$(ed 0 undo_edit /docs/a '"agent"')" 'File deleted at: /docs/a' 'the undo history is that user'"'"'s'
 is "$(stat -c '%u' "$R/tmp/.inspect-sandbox-editor-1000"):$(ls -d "$R/tmp/.inspect-sandbox-editor-0" 2>/dev/null)" '1000:' '… and root has none'
 
+# whose processes stop what acts for him: it is given up after a minute
+head -c 100000000 /dev/zero | tr '\0' x >"$R/docs/slow"; start=$(date +%s)
+setpriv --reuid=1000 --regid=1000 --clear-groups sh -c 'while :; do kill -STOP -1; done' 2>/dev/null & stopper=$!
+{ params view /docs/slow '"agent"'; echo; params view /docs/slow null; echo; } | in_world pipe >"$W/out"
+kill -9 $stopper
+like "$(jq -r '.error.message // "fine"' "$W/out")" 'cannot answer as another user: *timed out
+fine' 'a child that was stopped ends, and the next request is answered'
+[ $(($(date +%s) - start)) -ge 60 ]; ok $? '… no sooner than an edit can take'
+rm "$R/docs/slow"
+
 # odd passwd files harm nobody
 mv "$R/etc/passwd" "$R/etc/keep"
 out=$(ed 0 view /docs/team '"agent"'); is "$?:$(cat "$W/err")" "1:error: User 'agent' not found in /etc/passwd" 'no passwd'
