@@ -6,37 +6,10 @@
 
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* How many bytes the character that starts with 'c' has, 0 if none starts so. */
-static unsigned length_of(unsigned char c)
-{
-	if (c < 0x80)
-		return 1;
-	if (c < 0xc2 || c > 0xf4)
-		return 0;
-	return c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-}
-
-/* May 'c' be the byte number 'at' after 'first'? The second byte excludes overlong forms,
-   surrogates and what is beyond U+10FFFF. */
-static bool may_follow(unsigned char first, unsigned at, unsigned char c)
-{
-	unsigned char low = 0x80, high = 0xbf;
-
-	if (at == 1 && first == 0xe0)
-		low = 0xa0;
-	else if (at == 1 && first == 0xed)
-		high = 0x9f;
-	else if (at == 1 && first == 0xf0)
-		low = 0x90;
-	else if (at == 1 && first == 0xf4)
-		high = 0x8f;
-	return c >= low && c <= high;
-}
-
 /* Takes one byte into the held character; true if it belongs there. */
 static bool take(struct utf8 *utf8, unsigned char c)
 {
-	if (utf8->len > 0 && !may_follow(utf8->held[0], utf8->len, c))
+	if (utf8->len > 0 && !utf8_may_follow(utf8->held[0], utf8->len, c))
 		return false;
 	utf8->held[utf8->len++] = c;
 	return true;
@@ -48,11 +21,11 @@ static size_t span(const unsigned char *p, const unsigned char *end)
 	const unsigned char *start = p;
 
 	while (p < end) {
-		unsigned n = length_of(*p), i = 1;
+		unsigned n = utf8_length(*p), i = 1;
 
 		if (n == 0 || n > (size_t)(end - p))
 			break;
-		while (i < n && may_follow(*p, i, p[i]))
+		while (i < n && utf8_may_follow(*p, i, p[i]))
 			i++;
 		if (i < n)
 			break;
@@ -73,13 +46,13 @@ static int add_byte(struct utf8 *utf8, unsigned char c, struct buf *out)
 {
 	int r;
 
-	if (utf8->len == 0 && length_of(c) == 0) {
+	if (utf8->len == 0 && utf8_length(c) == 0) {
 		r = add_replacement(utf8, out);
 		return r < 0 ? r : 1;
 	}
 	if (!take(utf8, c))
 		return add_replacement(utf8, out);
-	if (utf8->len < length_of(utf8->held[0]))
+	if (utf8->len < utf8_length(utf8->held[0]))
 		return 1;
 	r = buf_add(out, utf8->held, utf8->len);
 	utf8->len = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes that arrive in pieces, to valid UTF-8. What is not UTF-8 becomes U+FFFD, one for each
- * maximal invalid piece (the practice of Unicode and of Python's "replace"); a character that is
- * not complete yet is held back. U+0000 is a character like any other.
+ * The rules of UTF-8, and bytes that arrive in pieces made valid. What is not UTF-8 becomes U+FFFD,
+ * one for each maximal invalid piece (the practice of Unicode and of Python's "replace"); a
+ * character that is not complete yet is held back. U+0000 is a character like any other.
  */
 #ifndef PAYLOADS_LIB_UTF8_H
 #define PAYLOADS_LIB_UTF8_H
@@ -11,6 +11,33 @@
 #include <stddef.h>
 
 #include "payloads/lib/buf.h"
+
+/* How many bytes the character that starts with 'c' has, 0 if none starts so. */
+static inline unsigned utf8_length(unsigned char c)
+{
+	if (c < 0x80)
+		return 1;
+	if (c < 0xc2 || c > 0xf4)
+		return 0;
+	return c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+}
+
+/* May 'c' be the byte number 'at' after 'first'? The second byte excludes overlong forms,
+   surrogates and what is beyond U+10FFFF. */
+static inline bool utf8_may_follow(unsigned char first, size_t at, unsigned char c)
+{
+	unsigned char low = 0x80, high = 0xbf;
+
+	if (at == 1 && first == 0xe0)
+		low = 0xa0;
+	else if (at == 1 && first == 0xed)
+		high = 0x9f;
+	else if (at == 1 && first == 0xf0)
+		low = 0x90;
+	else if (at == 1 && first == 0xf4)
+		high = 0x8f;
+	return c >= low && c <= high;
+}
 
 struct utf8 {
 	unsigned char held[4]; /* the beginning of a character */

@@ -78,7 +78,7 @@ static struct buf decoded(const uint8_t *data, size_t size, size_t piece)
 
 static bool is_utf8(const char *data, size_t len)
 {
-	struct chars chars = {0, 0, 0, 0};
+	struct chars chars = {0, 0, 0};
 	int r = 0;
 
 	for (size_t i = 0; i < len && r >= 0; i++)

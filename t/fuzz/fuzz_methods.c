@@ -35,7 +35,7 @@ static void need(bool truth)
 
 static void check_text(const char *text, size_t len)
 {
-	struct chars chars = {0, 0, 0, 0};
+	struct chars chars = {0, 0, 0};
 
 	for (size_t i = 0; i < len; i++)
 		need(chars_step(&chars, (unsigned char)text[i]) >= 0);

@@ -58,6 +58,12 @@ int cli_connect(const struct cli *cli, struct fail *fail)
 	return pair[0];
 }
 
+int cli_complain(const struct fail *fail)
+{
+	need(fail->text[0] != '\0');
+	return 1;
+}
+
 int cli_answer_apart(const struct rpc_request *req, char *text, size_t len, struct buf *reply)
 {
 	(void)text;

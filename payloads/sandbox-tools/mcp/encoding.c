@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "payloads/lib/utf8.h"
+
 static const struct {
 	const char *name; /* lower case, with '-' for '_' */
 	enum encoding encoding;
@@ -62,30 +64,13 @@ struct step {
 	const char *why; /* NULL when it is well-formed */
 };
 
-/* The second byte decides more than "is a continuation byte" after these first ones. */
-static bool is_second(unsigned char first, unsigned char second)
-{
-	switch (first) {
-	case 0xe0:
-		return second >= 0xa0 && second <= 0xbf;
-	case 0xed:
-		return second >= 0x80 && second <= 0x9f;
-	case 0xf0:
-		return second >= 0x90 && second <= 0xbf;
-	case 0xf4:
-		return second >= 0x80 && second <= 0x8f;
-	default:
-		return (second & 0xc0) == 0x80;
-	}
-}
-
 static struct step utf8_step(const unsigned char *p, size_t left)
 {
-	size_t len = *p < 0x80 ? 1 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4, i = 1;
+	size_t len = utf8_length(*p), i = 1;
 
-	if ((*p >= 0x80 && *p < 0xc2) || *p > 0xf4)
+	if (len == 0)
 		return (struct step){1, "invalid start byte"};
-	while (i < len && i < left && (i == 1 ? is_second(p[0], p[1]) : (p[i] & 0xc0) == 0x80))
+	while (i < len && i < left && utf8_may_follow(p[0], i, p[i]))
 		i++;
 	if (i == len)
 		return (struct step){len, NULL};

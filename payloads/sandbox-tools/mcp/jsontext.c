@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "payloads/lib/quote.h"
+#include "payloads/lib/utf8.h"
 
 struct scan {
 	const char *p, *end;
@@ -327,22 +328,17 @@ struct jsontext jsontext_get(const struct jsontext *object, const char *name)
 /* The character at 'p' as UTF-8, U+FFFD for what is none; its length in *used. */
 static uint32_t decode_utf8(const unsigned char *p, const unsigned char *end, size_t *used)
 {
-	static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t len = *p >= 0xf0 ? 4 : *p >= 0xe0 ? 3 : 2;
-	uint32_t c = *p & (0xffu >> (len + 1));
+	size_t len = utf8_length(*p);
+	uint32_t c = *p & (len > 1 ? 0x7fu >> len : 0x7f);
 
 	*used = 1;
-	if (*p < 0x80)
-		return *p;
-	if (*p < 0xc2 || *p > 0xf4 || (size_t)(end - p) < len)
+	if (len == 0 || (size_t)(end - p) < len)
 		return 0xfffd;
 	for (size_t i = 1; i < len; i++) {
-		if ((p[i] & 0xc0) != 0x80)
+		if (!utf8_may_follow(*p, i, p[i]))
 			return 0xfffd;
 		c = c << 6 | (p[i] & 0x3f);
 	}
-	if (c < lowest[len] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-		return 0xfffd;
 	*used = len;
 	return c;
 }

@@ -49,6 +49,7 @@ struct edit_report {
 };
 void carry_out(const struct editor_path *path, const struct buf *raw, const struct edit *edit,
 	const struct edit_report *report, struct editor_reply *reply);
+int64_t count_newlines(struct text text);
 /* Appends 'text' with 'line_end' for every '\n' that is not part of "\r\n". */
 int add_with_line_ends(struct buf *out, struct text text, const char *line_end);
 

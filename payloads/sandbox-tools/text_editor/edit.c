@@ -37,6 +37,15 @@ int add_with_line_ends(struct buf *out, struct text text, const char *line_end)
 	return r < 0 ? r : buf_add(out, start, (size_t)(end - start));
 }
 
+int64_t count_newlines(struct text text)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < text.len; i++)
+		n += text.data[i] == '\n';
+	return n;
+}
+
 /* A lone CR and a lone LF that come together would be one line end: what keeps them two. */
 static struct text keep_apart(char before, char after, const char *by)
 {
@@ -105,15 +114,6 @@ static size_t find_line_end(const struct buf *raw, int64_t line)
 			line--;
 	}
 	return at;
-}
-
-static int64_t count_newlines(struct text text)
-{
-	int64_t n = 0;
-
-	for (size_t i = 0; i < text.len; i++)
-		n += text.data[i] == '\n';
-	return n;
 }
 
 static void insert_at(const struct editor_request *req, const struct editor_path *path,

@@ -27,15 +27,6 @@ static void fail_count(struct editor_reply *reply, const struct editor_path *pat
 	reply_add(reply, "]. Please ensure it is unique");
 }
 
-static int64_t count_newlines(struct text text)
-{
-	int64_t n = 0;
-
-	for (size_t i = 0; i < text.len; i++)
-		n += text.data[i] == '\n';
-	return n;
-}
-
 static void replace_match(const struct editor_request *req, const struct editor_path *path,
 	const struct buf *raw, const struct change_opts *opts, int64_t line,
 	struct editor_reply *reply)
