@@ -245,8 +245,7 @@ static int on_close(struct builder *b, const yaml_event_t *event)
 /* What was meant is nearly always a pattern such as *:latest. */
 static int fail_alias(struct builder *b, const yaml_mark_t *mark)
 {
-	return yml_error(b->err, b->name, pos_of(mark),
-		"a text that begins with '*' needs quotes");
+	return yml_error(b->err, b->name, pos_of(mark), "a text that begins with '*' needs quotes");
 }
 
 static int on_alias(struct builder *b, const yaml_event_t *event)

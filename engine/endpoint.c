@@ -96,12 +96,9 @@ static bool has_port(const char *host, size_t len)
 
 static bool is_port(const char *text, size_t len)
 {
-	char digits[6] = "";
+	long port = strtol(text, NULL, 10);
 
-	if (len == 0 || len >= sizeof(digits) || strspn(text, "0123456789") < len)
-		return false;
-	memcpy(digits, text, len);
-	return atoi(digits) >= 1 && atoi(digits) <= 65535;
+	return strspn(text, "0123456789") >= len && port >= 1 && port <= 65535;
 }
 
 /* What libcurl would take for something else, or for nothing at all. */

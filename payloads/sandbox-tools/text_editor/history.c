@@ -228,11 +228,12 @@ static void trim(int fd, const char *key)
 	entry_name name;
 
 	while (survey(fd, key, &s) == 0) {
+		bool fits =
+			s.all <= HISTORY_COUNT_MAX && (s.total <= HISTORY_TOTAL_MAX || s.all == 0);
+
 		if (s.count > HISTORY_DEPTH)
 			make_name(name, key, s.oldest);
-		else if (s.all <= HISTORY_COUNT_MAX && (s.total <= HISTORY_TOTAL_MAX || s.all == 0))
-			return;
-		else if (name_stalest(fd, &s, name) < 0)
+		else if (fits || name_stalest(fd, &s, name) < 0)
 			return;
 		if (unlinkat(fd, name, 0) < 0)
 			return;
