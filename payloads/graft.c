@@ -262,7 +262,7 @@ static int find_lost(struct graft *graft, struct sb_err *err)
 }
 
 /* Not everything that fails once does so again, and one that was lost may appear only now. */
-static void delete (struct graft *graft)
+static void delete_helper(struct graft *graft)
 {
 	int64_t until = sb_deadline(SEARCH_MS);
 	struct sb_err err = SB_ERR_INIT;
@@ -290,7 +290,7 @@ void graft_end(struct graft *graft, bool undo)
 		if (undo && graft->streams)
 			await_end(graft->streams);
 		/* Its streams are open until it is gone: it must not undo what has succeeded. */
-		delete (graft);
+		delete_helper(graft);
 		eng_begin_cleanup(graft->client, GRAFT_END_MS);
 	}
 	eng_exec_close(graft->streams);
