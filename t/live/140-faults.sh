@@ -90,6 +90,7 @@ fault "frame:oversize@POST $version/exec/.*/start#1" 0
 fault "frame:stream@POST $version/exec/.*/start#1" 3
 fault "frame:stderr@POST $version/exec/.*/start#1" 3
 fault "frame:swap@POST $version/exec/.*/start#1" 3
+fault "frame:digest@POST $version/exec/.*/start#1" 6
 
 # Docker says on stdout why a program could not be started, in a line that ends like a receipt.
 text=$'OCI runtime exec failed: exec failed: unable to start container process: permission denied\r\n'
@@ -103,6 +104,13 @@ fault "raw@POST $version/exec/.*/start#1:$tmp/refusal" 5
 lasting "cut:req-body@PUT $version/containers/.*/archive:5000" 3
 lasting "cut:resp@POST $version/exec/.*/start:0" 3
 lasting "reply@POST $version/containers/.*/exec:500,application/json,{}" 1
+
+# Another user has to upload even to call, and takes that back where nothing can be run.
+ok 'a service for another user to call' "$SBINJECT" "$name"
+there=$(ctr_diff "$ENGINE" "$id")
+XDG_STATE_HOME=$tmp/other faulty "reply@POST $version/containers/.*/exec#1:500,application/json,{}" 1 8 \
+  call "$name" version
+is "$what, by another user: as it was" "$(ctr_diff "$ENGINE" "$id")" "$there"
 
 # What is slow or oddly cut, but right.
 fault "frame:empty@POST $version/exec/.*/start" 0

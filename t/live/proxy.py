@@ -32,6 +32,7 @@ fits every request, without "#" every match; "#2" is the second match only,
   frame:stream              exec stream: first frame of unknown stream 9
   frame:stderr              exec stream: first frame of the wrong stream
   frame:swap                exec stream: first frame in two, the second first
+  frame:digest              exec stream: the first frame tells another SHA-256
   frame:empty               exec stream: empty frames before the first
   frame:split               exec stream: byte by byte
   run:COMMAND               run a shell command before relaying the request
@@ -53,7 +54,7 @@ import threading
 import time
 
 PLACES = {"req-body", "resp", "resp-body", "late", "after", "short", "bad",
-          "oversize", "stream", "stderr", "swap", "empty", "split"}
+          "oversize", "stream", "stderr", "swap", "digest", "empty", "split"}
 REASONS = {200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found",
            409: "Conflict", 500: "Internal Server Error",
            503: "Service Unavailable"}
@@ -271,6 +272,8 @@ FRAME_FAULTS = {
     "stderr": lambda text: frame(2, text),
     "swap": lambda text: (frame(1, text[len(text) // 2:]) +
                           frame(1, text[:len(text) // 2])),
+    "digest": lambda text: frame(1, re.sub(
+        rb'("sha256": *)"[0-9a-f]{8}', rb'\1"deadbeef', text)),
     "empty": lambda text: frame(1, b"") + frame(2, b"") + frame(1, text),
 }
 
