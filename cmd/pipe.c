@@ -108,6 +108,21 @@ static int relay_all(struct relay *relay, struct sb_err *err)
 	}
 }
 
+/* A program that was killed leaves an end like any other's. */
+static int check_end(const struct cmd_env *env, struct relay *relay, struct sb_err *err)
+{
+	int status;
+
+	eng_begin_work(relay->visit->plan->client, cmd_timeout_ms(env));
+	if (eng_exec_status(relay->visit->exec, &status, err) < 0)
+		return -1;
+	if (status == 0)
+		return 0;
+	if (relay->answered)
+		sb_buf_reset(&relay->first);
+	return visit_explain(relay->visit, &relay->first, err);
+}
+
 static int pipe_through(const struct cmd_env *env, struct sb_err *err)
 {
 	sb_auto(cmd_channel_close) struct cmd_channel channel = CMD_CHANNEL_INIT;
@@ -121,6 +136,8 @@ static int pipe_through(const struct cmd_env *env, struct sb_err *err)
 	/* --timeout is for opening; the channel lives as long as its two ends want. */
 	eng_begin_work(channel.session.client, 0);
 	ret = relay_all(&relay, err);
+	if (ret == 0)
+		ret = check_end(env, &relay, err);
 	sb_buf_release(&relay.pending);
 	sb_buf_release(&relay.first);
 	return ret;

@@ -7,7 +7,7 @@
 need_sbinject
 
 name=$(unique p)
-ctr_create "$ENGINE" busybox "$name" >/dev/null
+id=$(ctr_create "$ENGINE" busybox "$name")
 run "$SBINJECT" call "$name" version
 is 'call before injection: exit 7' "$rc" 7
 like 'call before injection: says so' "$err" 'not injected'
@@ -54,4 +54,15 @@ done
 eval "exec ${CH[1]}>&-"
 wait "$pid" && code=0 || code=$?
 is 'pipe: ends when its input ends' "$code" 0
+
+coproc CH { "$SBINJECT" pipe "$name" 2>"$tmp/killed"; }
+pid=$CH_PID
+printf '{"jsonrpc":"2.0","method":"version","id":1}\n' >&"${CH[1]}"
+IFS= read -r -t 10 line <&"${CH[0]}" || line=
+is 'pipe: a reply before it is killed' "$(jq .id <<<"$line")" 1
+ctr_exec "$ENGINE" "$id" sh -c 'for p in /proc/[0-9]*; do
+  if tr "\0" " " <$p/cmdline | grep -q " pipe $"; then kill -9 ${p#/proc/}; fi; done' >/dev/null || :
+wait "$pid" && code=0 || code=$?
+is 'pipe: 7 where its program is killed' "$code" 7
+like 'pipe: says that it was' "$(cat "$tmp/killed")" 'ended with status 137'
 done_testing
