@@ -61,11 +61,11 @@ is "$(launch '"whatever":1')" 8 'unknown members are ignored'
 
 # ---- messages ----
 is "$(rpc mcp_send_request '{"session_id":0,"x":1,"request":{"jsonrpc":"2.0","id":"é\u0041","method":"echo","a":null,"params":{"n":1.10,"big":12.50e3,"z":null,"l":[null]},"b":[null]}}' | jq -r .result.result.line)" \
-	'{"jsonrpc":"2.0","id":"\u00e9A","method":"echo","params":{"n":1.10,"big":12.50e3,"z":null,"l":[null]},"b":[null]}' 'a request arrives on one line, nulls at the top left out, numbers as written'
+	'{"jsonrpc":"2.0","id":"\u00E9A","method":"echo","params":{"n":1.10,"big":12.50e3,"z":null,"l":[null]},"b":[null]}' 'a request arrives on one line, nulls at the top left out, numbers as written'
 is "$(ask 0 fail)" '{"jsonrpc":"2.0","id":1,"error":{"code":-5,"message":"bad","data":null}}' 'an MCP error is a result, with data'
 is "$(lines 0 '{"jsonrpc":"2.0","id":ID,"result":{"x":null},"extra":1}')" "$R1"'{"x":null},"extra":1}' 'extra members are kept'
 printf '{"jsonrpc":"2.0","method":"mcp_send_request","id":9,"params":{"session_id":0,"request":{"jsonrpc":"2.0","id":1,"method":"raw","params":{"lines":["{\\"jsonrpc\\":\\"2.0\\",\\"id\\":ID,\\"result\\":{\\"n\\":123456789012345678901234567890,\\"r\\":1.50e+400,\\"s\\":\\"é\\\\u0000\\"}}"]}}}}' | in_world exec >"$W/out"
-is "$(cat "$W/out")" '{"jsonrpc": "2.0", "result": {"jsonrpc":"2.0","id":1,"result":{"n":123456789012345678901234567890,"r":1.50e+400,"s":"\u00e9\u0000"}}, "id": 9}' 'numbers_beyond_64_bits_pass_unharmed'
+is "$(cat "$W/out")" '{"jsonrpc": "2.0", "result": {"jsonrpc":"2.0","id":1,"result":{"n":123456789012345678901234567890,"r":1.50e+400,"s":"\u00E9\u0000"}}, "id": 9}' 'numbers_beyond_64_bits_pass_unharmed'
 is "$(lines 0 'garbage' '' '   ' '{"jsonrpc":"2.0","id":ID,"result":5}' '{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}' \
 	'{"jsonrpc":"2.0","method":"notifications/x"}' '{"jsonrpc":"2.0","id":ID,"method":"sampling"}' '[]' '{"jsonrpc":"2.0","id":ID,"result":{' "$OK")" "$R1"'{}}' 'garbage and messages of the server are ignored'
 is "$(lines 0 '{"jsonrpc":"2.0","id":99,"result":{}}' '{"jsonrpc":"2.0","id":"1","result":{}}' "$OK")" "$R1"'{}}' 'stray_response_ids_are_ignored'

@@ -3,6 +3,7 @@
 # A test sources this first; it is then run again inside new mount and PID namespaces, in which
 # $W is an empty tmpfs. Everything the test starts dies with the namespace.
 # PROGRAM is what is tested: the static one, or one under sanitizers, whose reports fail the test.
+# AS=UID: the user that it is tested as, by tests that say "# also unprivileged:"; by default root.
 # shellcheck shell=sh
 
 arch=${TEST_ARCH:-$(dpkg --print-architecture)}
@@ -38,6 +39,22 @@ if [ -n "${SANITIZED:-}" ] && [ ! -d "$W/.mnt" ]; then
 		case $file in *ld-linux*) cp "$file" "$W/.mnt/ld.so" ;; *) cp "$file" "$W/.mnt/" ;; esac
 	done
 	mnt /mnt
+fi
+
+# The program as the user that the test is about, outside of worlds.
+is_root() { [ -z "${AS:-}" ]; }
+TOOL=$PROGRAM
+if ! is_root && [ ! -e "$W/.as" ]; then
+	chown "$AS" "$W"
+	export PATH=/usr/sbin:/usr/bin:/sbin:/bin # where others may look, too
+	TOOL=$W/.as
+	cp "$PROGRAM" "$W/.program"
+	chmod 755 "$W/.program"
+	cat >"$TOOL" <<-END
+	#!/bin/sh
+	exec setpriv --reuid=$AS --regid=$AS --clear-groups "$W/.program" "\$@"
+	END
+	chmod 755 "$TOOL"
 fi
 
 # Is it the program as it is shipped?
@@ -126,10 +143,14 @@ world() { # world NAME DIR…
 	chmod 755 "$R/t"
 }
 
-# the program inside the world; TOOL_ENV holds its whole environment
+# the program inside the world, as the user that the test is about; TOOL_ENV holds its whole environment
 in_world() {
-	# shellcheck disable=SC2086
-	env -i ${TOOL_ENV:-} /usr/sbin/chroot "$R" /t "$@"
+	if is_root; then
+		# shellcheck disable=SC2086
+		env -i ${TOOL_ENV:-} /usr/sbin/chroot "$R" /t "$@"
+	else
+		as_user "$AS" "$@"
+	fi
 }
 
 as_user() { # as_user UID ARGS…

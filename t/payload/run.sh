@@ -14,19 +14,21 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
 # Every test with the program as it is shipped, and with the one under sanitizers all but those that
-# say "# shipped only:".
+# say "# shipped only:"; those that say "# also unprivileged:" with the first as nobody, too.
 list=()
 for t in ${TESTS:-t/payload/[0-9]*.sh}; do
   list+=("$t static")
   grep -q '^# shipped only:' "$t" || list+=("$t sanitized")
+  ! grep -q '^# also unprivileged:' "$t" || list+=("$t unprivileged")
 done
 
 # one NUMBER SCRIPT KIND
 one() {
-  local start=$SECONDS status program=
+  local start=$SECONDS status program= as=
   echo "# $2, $3"
-  [ "$3" = static ] || program=$sanitized
-  PROGRAM=$program timeout -k 5 "$limit" sh "$2" </dev/null
+  [ "$3" != sanitized ] || program=$sanitized
+  [ "$3" != unprivileged ] || as=65534
+  PROGRAM=$program AS=$as timeout -k 5 "$limit" sh "$2" </dev/null
   status=$?
   [ "$status" -ne 124 ] || echo "not ok - $2, $3: ended after $limit s"
   echo "# $2, $3: $((SECONDS - start)) s"
