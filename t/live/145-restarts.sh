@@ -43,9 +43,7 @@ without_service
 # restarted WHEN REQUEST: sbinject need not wait for the engine, but the next run has to.
 restarted() {
   rm -f "$restart.done"
-  faulty "$1@${selector[$2]}#1:$restart" 034 15 inject "$name"
-  timeout 120 sh -c 'until [ -e "$1" ]; do sleep 0.05; done' sh "$restart.done" ||
-    fail "$what: the engine is back"
+  awaited=$restart.done faulty "$1@${selector[$2]}#1:$restart" 034 15 inject "$name"
   truthful
   restored
 }

@@ -70,7 +70,8 @@ exits() {
 	is "$what: one line" "$(grep -c . <<<"$err")" "$((rc != 0))"
 }
 
-# faulty SPEC CODES SECONDS COMMAND...: with this fault it ends as it should, and in time.
+# faulty SPEC CODES SECONDS COMMAND...: with this fault it ends as it should, and in time. $awaited, if
+# set, is a file that the fault makes, perhaps after that: the proxy has to live for so long.
 faulty() {
 	local spec=$1 codes=$2 seconds=$3 began took
 	shift 3
@@ -84,6 +85,8 @@ faulty() {
 		fail "$what: in time" "$took ms: $err"
 	[ "$(proxy_faults)" -gt 0 ] && pass "$what: was applied" ||
 		fail "$what: was applied" "$(cat "$proxy_log")"
+	[ -z "${awaited:-}" ] || timeout 120 sh -c 'until [ -e "$1" ]; do sleep 0.05; done' sh "$awaited" ||
+		fail "$what: has come to its end" "no '$awaited'"
 	proxy_stop
 }
 

@@ -204,11 +204,12 @@ host_pid() {
   done < <(grep -lsE "^NSpid:.*[[:space:]]$1\$" /proc/[0-9]*/status)
 }
 
-# is_true PID: the process is our program, run by the user whose it should be; and so is what stands
-# where it was started from.
+# is_true: of the answer in $out: the process is our program, run by the user whose it should be; and so
+# is what stands where it was started from, by a link where the file has no room.
 is_true() {
   local pid program=$contract file=$root$contract
-  pid=$(host_pid "$1")
+  pid=$(host_pid "$(jq .pid <<<"$out")")
+  [ "$(jq -r .placed <<<"$out")" != link ] || file=$root$(readlink "$file")
   [ "$service" != graft ] || { program=$grafted file=$root$(dirname "$grafted")/$digest; }
   [ -n "$pid" ] &&
     [ "$(sha256sum <"/proc/$pid/exe" | cut -d' ' -f1)" = "$digest" ] &&
@@ -240,7 +241,7 @@ life_among_users() {
   step "$refusals" inject "${flags[@]}" --json -t "$allowed_s" "$name"
   if [ "$rc" -eq 0 ]; then
     pid=$(jq .pid <<<"$out")
-    if is_true "$pid"; then total[true]=$((total[true] + 1)); else wrong success 'inject: is not true'; fi
+    if is_true; then total[true]=$((total[true] + 1)); else wrong success 'inject: is not true'; fi
   fi
   step '0 7' status "${flags[@]}" --json -t "$allowed_s" "$name"
   [ -z "$pid" ] || [ "$rc $(jq -c '[.pid, .sha256]' <<<"$out")" = "0 [$pid,\"$digest\"]" ] || wrong success 'status: not what was injected'
@@ -267,7 +268,7 @@ documented='0 1 3 4 5 6 7'
 life_under_root() {
   step "$documented" inject "${flags[@]}" --json -t "$allowed_s" "$name"
   if [ "$rc" -eq 0 ]; then
-    if is_true "$(jq .pid <<<"$out")"; then total[true]=$((total[true] + 1)); else total[forged]=$((total[forged] + 1)); fi
+    if is_true; then total[true]=$((total[true] + 1)); else total[forged]=$((total[forged] + 1)); fi
   fi
   [ "$ROUNDS" -gt 1 ] || [[ $attack_name != stop && $attack_name != replace ]] || return 0
   step "$documented" status "${flags[@]}" --json -t "$allowed_s" "$name"
