@@ -24,7 +24,7 @@ done
 
 # one NUMBER SCRIPT KIND
 one() {
-  local start=$SECONDS status program= as=
+  local start=$SECONDS status program='' as=''
   echo "# $2, $3"
   [ "$3" != sanitized ] || program=$sanitized
   [ "$3" != unprivileged ] || as=65534
