@@ -6,7 +6,7 @@
 . "$(dirname "$(realpath "$0")")/lib.sh"
 
 mkdir -m 755 "$W/d"
-is_root || chown "$AS" "$W/d"
+is_root || chown "$TEST_UID" "$W/d"
 export INSPECT_SANDBOX_TOOLS_DIR="$W/d"
 T=$TOOL
 rpc() { printf '%s' "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"$1\",\"params\":$2}" | "$T" exec; }

@@ -3,7 +3,7 @@
 # A test sources this first; it is then run again inside new mount and PID namespaces, in which
 # $W is an empty tmpfs. Everything the test starts dies with the namespace.
 # PROGRAM is what is tested: the static one, or one under sanitizers, whose reports fail the test.
-# AS=UID: the user that it is tested as, by tests that say "# also unprivileged:"; by default root.
+# TEST_UID: the user that it is tested as, by tests that say "# also unprivileged:"; by default root.
 # shellcheck shell=sh
 
 arch=${TEST_ARCH:-$(dpkg --print-architecture)}
@@ -42,17 +42,17 @@ if [ -n "${SANITIZED:-}" ] && [ ! -d "$W/.mnt" ]; then
 fi
 
 # The program as the user that the test is about, outside of worlds.
-is_root() { [ -z "${AS:-}" ]; }
+is_root() { [ -z "${TEST_UID:-}" ]; }
 TOOL=$PROGRAM
 if ! is_root && [ ! -e "$W/.as" ]; then
-	chown "$AS" "$W"
+	chown "$TEST_UID" "$W"
 	export PATH=/usr/sbin:/usr/bin:/sbin:/bin # where others may look, too
 	TOOL=$W/.as
 	cp "$PROGRAM" "$W/.program"
 	chmod 755 "$W/.program"
 	cat >"$TOOL" <<-END
 	#!/bin/sh
-	exec setpriv --reuid=$AS --regid=$AS --clear-groups "$W/.program" "\$@"
+	exec setpriv --reuid=$TEST_UID --regid=$TEST_UID --clear-groups "$W/.program" "\$@"
 	END
 	chmod 755 "$TOOL"
 fi
@@ -149,7 +149,7 @@ in_world() {
 		# shellcheck disable=SC2086
 		env -i ${TOOL_ENV:-} /usr/sbin/chroot "$R" /t "$@"
 	else
-		as_user "$AS" "$@"
+		as_user "$TEST_UID" "$@"
 	fi
 }
 

@@ -28,7 +28,7 @@ one() {
   echo "# $2, $3"
   [ "$3" != sanitized ] || program=$sanitized
   [ "$3" != unprivileged ] || as=65534
-  PROGRAM=$program AS=$as timeout -k 5 "$limit" sh "$2" </dev/null
+  PROGRAM=$program TEST_UID=$as timeout -k 5 "$limit" sh "$2" </dev/null
   status=$?
   [ "$status" -ne 124 ] || echo "not ok - $2, $3: ended after $limit s"
   echo "# $2, $3: $((SECONDS - start)) s"
