@@ -13,16 +13,15 @@ faults_container
 
 unharmed() { ok "$what: the service is none the worse" "$SBINJECT" -q status "$name"; }
 
-for command in status call pipe; do
-  faults_table with_service unharmed "$command" "$name" <<'END'
-                 ping inspect image look exec start
+common='                 ping inspect image look exec start
 drop@            3    3       3     3    3    3
 cut:resp@:20     3    3       3     3    3    3
 cut:resp-body@:1 3    3       3     -    3    3
 stall:resp@:0,30 3    3       3     3    3    3
-reply@:500,html  3    1       1     1    1    1
-END
-done
+reply@:500,html  3    1       1     1    1    1'
+for command in status call; do faults_table with_service unharmed "$command" "$name" <<<"$common"; done
+# It asks in the end how its program ended.
+faults_table with_service unharmed pipe "$name" <<<"$(paste -d' ' - <(printf '%s\n' ended 3 3 3 3 1) <<<"$common")"
 
 # What cannot be looked into is listed all the same.
 faults_table with_service unharmed ls <<'END'

@@ -13,6 +13,7 @@ declare -A selector=(
 	[put]='PUT /v[^/]*/containers/[^/]+/archive'
 	[exec]='POST /v[^/]*/containers/[^/]+/exec$'
 	[start]='POST /v[^/]*/exec/[^/]+/start$'
+	[ended]='GET /v[^/]*/exec/[^/]+/json'
 )
 input=$tmp/input # of every run; two of the sub-commands read it
 printf '%s\n' '{"jsonrpc": "2.0", "method": "version", "id": 1}' >"$input"
