@@ -173,8 +173,8 @@ is "$(sort "$W/a" "$W/b")" 'BashSession_5
 BashSession_6' 'two_simultaneous_new_sessions_do_not_deadlock'
 like "$(call remote_version)" '*Server*' '… the server answers'
 say BashSession_5 'PS1=\n' >/dev/null
-(t=$(now); say BashSession_5 'sleep 0.5; echo a\n' 5 >"$W/a"; echo $(($(now) - t)) >"$W/ta") & a=$!
-sleep 0.2
+(t=$(now); say BashSession_5 'sleep 1.01; echo a\n' 5 >"$W/a"; echo $(($(now) - t)) >"$W/ta") & a=$!
+wait_for pgrep -xf 'sleep 1.01' >/dev/null
 (t=$(now); W=$W/2; mkdir -p "$W"; say BashSession_5 'echo b\n' 5 >"$W/../b"; echo $(($(now) - t)) >"$W/../tb") & b=$!
 wait $a; wait $b
 is "$(cat "$W/a" "$W/b" | tr '\n' ' ')$(($(cat "$W/ta") < 7000 && $(cat "$W/tb") < 7000))" 'a b 1' 'simultaneous_interacts_end'
