@@ -49,7 +49,7 @@ printf '%-34s %8s %8s %8s  %8s %2s %9s %7s  %s\n' '' 'kB idle' 'kB peak' 'kB aft
 if wants calls; then
 	fresh; r=$(client calls "$CALLS" 64); line "$CALLS calls, 64 under way" "$r"
 	fresh; r=$(for i in $(seq 500); do rpc remote_version; done | grep -c result); line '500 calls, a process each' "$r answered"
-	fresh; for i in $(seq 500); do rpc remote_version & done >"$W/out"; wait; line '500 processes at once' "$(grep -c result "$W/out") answered"
+	fresh; for i in $(seq 500); do rpc remote_version & done >"$W/out"; wait; line '500 processes at once' "$(grep -o '"result"' "$W/out" | wc -l) answered"
 fi
 if wants jobs; then
 	fresh; r=$(client jobs "$JOBS" 1); line "$JOBS jobs, one by one" "$r"
