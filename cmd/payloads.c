@@ -107,9 +107,9 @@ static int extract(const char *name, const char *path, bool json, struct sb_err 
 	if (!payload)
 		return sb_err_set(err, SB_USAGE,
 			"no payload '%s' is built in; 'sbinject payloads' lists what is", name);
-	if (path && write_path(path, payload, err) < 0)
-		return -1;
 	if (path) {
+		if (write_path(path, payload, err) < 0)
+			return -1;
 		if (json)
 			print_payload(payload);
 		return 0;
