@@ -100,7 +100,8 @@ $(B)/gen/.packages: $(if $(STATIC),$(S)/.stamp)
 
 demo:
 	@$(SETUP) demo
-	@$(MAKE) --no-print-directory all
+	@[ -e $(B)/sbinject ] || echo "demo: building sbinject and its payloads (two minutes, the first time)"
+	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@t/demo.sh $(B)/sbinject
 
 check:

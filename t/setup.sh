@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# setup.sh [build|demo|test|bench|all]: install with apt what building,
-# demonstrating, testing and measuring sbinject need on Debian 12 or newer; "all"
-# leaves out what only measuring needs.  Does nothing, silently, when all is
-# there.  Nothing it installs is left running: engines are started only by
-# t/engines/engine.sh.
+# setup.sh [build|demo|engine|test|bench|all]: install with apt what building,
+# demonstrating, a private Docker engine, testing and measuring sbinject need on
+# Debian 12 or newer; "all" leaves out what only measuring needs.  Does nothing,
+# silently, when all is there.  Nothing it installs is left running: engines are
+# started only by t/engines/engine.sh.
 #   ARCHES="amd64 arm64"   compilers for the payloads of these
 set -eu -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,11 +13,12 @@ here=$(cd "$(dirname "$0")" && pwd)
 build="build-essential pkg-config libcurl4-openssl-dev libjansson-dev
   libarchive-dev libyaml-dev libssl-dev dpkg-dev autoconf automake libtool"
 compilers() { "$here/../payloads/toolchain.sh" --packages ${ARCHES:-amd64 arm64}; }
-demo="docker.io runc busybox-static"
-test="libcmocka-dev podman runc uidmap slirp4netns fuse-overlayfs rootlesskit
-  catatonit iptables mmdebstrap debootstrap debian-archive-keyring
+demo="curl"
+engine="docker.io runc catatonit curl jq"
+test="libcmocka-dev podman uidmap slirp4netns fuse-overlayfs rootlesskit
+  iptables mmdebstrap debootstrap debian-archive-keyring
   qemu-user-static|qemu-user busybox-static musl-tools
-  gcc-aarch64-linux-gnu libc6-dev-arm64-cross zsh fish jq curl ca-certificates python3
+  gcc-aarch64-linux-gnu libc6-dev-arm64-cross zsh fish ca-certificates python3
   python3-venv valgrind clang clang-format clang-tidy cppcheck shellcheck git openssl man-db
   mandoc util-linux procps time xz-utils"
 bench="python3-pip"
@@ -29,7 +30,7 @@ say() { printf 'setup: %s\n' "$*"; }
 die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 
 usage() {
-	printf 'usage: %s [build|demo|test|bench|all]\n' "$0"
+	printf 'usage: %s [build|demo|engine|test|bench|all]\n' "$0"
 }
 
 # Packages that cannot be named before others are installed: the sanitizer
@@ -141,10 +142,11 @@ main() {
 	build="$build $(compilers)"
 	case ${1:-all} in
 	build) wanted=$build ;;
-	demo) wanted=$demo ;;
-	test) wanted="$test $demo" ;;
-	all) wanted="$build $demo $test" ;;
-	bench) wanted="$build $demo $test $bench" ;;
+	demo) wanted="$build $demo" ;;
+	engine) wanted=$engine ;;
+	test) wanted="$engine $test" ;;
+	all) wanted="$build $demo $engine $test" ;;
+	bench) wanted="$build $demo $engine $test $bench" ;;
 	-h | --help) usage; exit 0 ;;
 	*) usage >&2; exit 2 ;;
 	esac

@@ -509,7 +509,7 @@ main() {
 	case $command in
 	start | stop | kill)
 		use "${2:-}"
-		[ -x /usr/bin/catatonit ] || die "tools are missing: run t/setup.sh test"
+		[ -x /usr/bin/catatonit ] || die "tools are missing; 't/setup.sh engine' installs what docker20 needs, 't/setup.sh test' the rest"
 		case $command in kill) kill_daemon ;; *) "$command" ;; esac
 		;;
 	status) use "${2:-}"; [ -S "$sock" ] && ping ;;
