@@ -1,24 +1,35 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # demo.sh SBINJECT: what sbinject does, shown on a real container. Uses the engine that the user
-# has; where none answers, starts a private one and stops it at the end.
+# has; where none answers, installs and starts a private one, and stops it at the end.
 set -eu -o pipefail
 sbinject=$1
 here=$(cd "$(dirname "$0")" && pwd)
 private=
+bold='' plain=''
+[ ! -t 1 ] || [ -n "${NO_COLOR:-}" ] || bold=$'\033[1m' plain=$'\033[0m'
 
-say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
+
+# show WORD...: a command as it can be pasted, and what it does.
 show() {
-  printf '$ sbinject %s\n' "$*"
-  "$sbinject" "$@"
+  local word line='$'
+  for word in "$@"; do
+    [[ $word =~ ^[a-zA-Z0-9_./:=-]+$ ]] || word="'${word//\'/\'\\\'\'}'"
+    line+=" $word"
+  done
+  printf '%s\n' "$line"
+  "$@"
 }
+
+api() { curl -sSf -o /dev/null --unix-socket "$socket" "$@"; }
 
 finish() {
   status=$?
   set +e
   if [ -n "${name:-}" ]; then
-    curl -s -o /dev/null --unix-socket "$socket" -X DELETE "http://d/containers/$name?force=1"
-    [ -z "${image:-}" ] || curl -s -o /dev/null --unix-socket "$socket" -X DELETE "http://d/images/$image"
+    api -X DELETE "http://d/containers/$name?force=1" 2>/dev/null
+    api -X DELETE "http://d/images/$image" 2>/dev/null
   fi
   [ -z "$private" ] || "$here/engines/engine.sh" stop docker20 >/dev/null
   [ "$status" -eq 0 ] || echo "demo: failed" >&2
@@ -29,7 +40,7 @@ trap finish EXIT
 find_engine() {
   local host=${DOCKER_HOST:-}
   for socket in "${host#unix://}" /var/run/docker.sock /run/podman/podman.sock; do
-    [ -S "$socket" ] && curl -s -m 3 --unix-socket "$socket" http://d/_ping >/dev/null && return
+    [ -S "$socket" ] && api -m 3 http://d/_ping 2>/dev/null && return
   done
   if [ "$(id -u)" -ne 0 ]; then
     trap - EXIT
@@ -37,8 +48,9 @@ find_engine() {
     exec sudo -E "$0" "$sbinject"
   fi
   say "No engine is running: starting a private one (it is stopped at the end)"
-  "$here/engines/engine.sh" start docker20
+  "$here/setup.sh" engine
   private=1
+  "$here/engines/engine.sh" start docker20
   socket=$("$here/engines/engine.sh" sock docker20)
   socket=${socket#unix://}
 }
@@ -46,32 +58,31 @@ find_engine() {
 # make_container: from an image with one static program in it and nothing else.
 make_container() {
   local root
-  name=sbinject-demo-$$ image=sbinject-demo:$$
+  name=sbinject-demo-$$ image=sbinject-demo-$$:latest # Podman heeds no other tag
   root=$(mktemp -d)
   printf 'int pause(void); int main(void) { for (;;) pause(); }' |
     gcc -x c -Os -static -s -o "$root/pause" -
-  tar -C "$root" -c . | curl -sf -o /dev/null --unix-socket "$socket" -T - \
-    -H 'Content-Type: application/x-tar' -X POST \
-    "http://d/images/create?fromSrc=-&repo=sbinject-demo&tag=$$"
+  tar -C "$root" -c . | api -T - -H 'Content-Type: application/x-tar' -X POST \
+    "http://d/images/create?fromSrc=-&repo=sbinject-demo-$$&tag=latest"
   rm -rf "$root"
-  curl -sf -o /dev/null --unix-socket "$socket" -H 'Content-Type: application/json' \
+  api -H 'Content-Type: application/json' \
     -d '{"Image":"'"$image"'","Cmd":["/pause"],"HostConfig":{"NetworkMode":"none"}}' \
     "http://d/containers/create?name=$name"
-  curl -sf -o /dev/null --unix-socket "$socket" -X POST "http://d/containers/$name/start"
+  api -X POST "http://d/containers/$name/start"
 }
 
 find_engine
-export DOCKER_HOST=unix://$socket
 say "A container made from scratch: one program, no shell, no libc, no tar"
 make_container
-show probe "$name"
+show export "DOCKER_HOST=unix://$socket"
+show "$sbinject" probe "$name"
 say "Put the tool service into it"
-show "$name"
+show "$sbinject" "$name"
 say "Is it there, and does it answer?"
-show status "$name"
+show "$sbinject" status "$name"
 say "A tool call: the text editor, in a container that has nothing"
-show call "$name" text_editor '{"command": "create", "path": "/hello.txt", "file_text": "hello\n"}'
-show call "$name" text_editor '{"command": "view", "path": "/hello.txt"}'
+show "$sbinject" call "$name" text_editor '{"command": "create", "path": "/hello.txt", "file_text": "hello\n"}'
+show "$sbinject" call "$name" text_editor '{"command": "view", "path": "/hello.txt"}'
 say "Leave the container as it was"
-show remove "$name"
-say "That was the demo. 'sbinject --help' tells the rest; 'make install' installs it."
+show "$sbinject" remove "$name"
+say "That was the demo. 'sbinject --help' explains the rest; 'make install' installs it."
