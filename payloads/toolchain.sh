@@ -181,7 +181,11 @@ build() {
 	mv -T "$tmp/out" "$result" 2>/dev/null || [ -f "$result/.stamp" ] || die "cannot write '$cache'"
 }
 
+# One at a time: the second finds the sources that the first has fetched.
+exec 9>"$cache/.lock"
+flock 9
 [ -f "$result/.stamp" ] || build
+exec 9>&-
 cp -R "$result" "$new"
 rm -rf "$dir"
 mv -T "$new" "$dir" 2>/dev/null || { [ -f "$dir/.stamp" ] || die "cannot create '$dir'"; }
