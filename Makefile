@@ -7,7 +7,7 @@
 #   make lint | fuzz | bench | bench-faults | payload-arches | cover | dist | clean
 #
 # STATIC=: link with the system's shared libraries; the default needs only libc at run time, and
-# starts in a tenth of the time. DEV=1: warnings are errors. SAN=1: ASan and UBSan, in a build directory of its own.
+# starts in a tenth of the time; STATIC=1 is an error where that is not possible. DEV=1: warnings are errors. SAN=1: ASan and UBSan, in a build directory of its own.
 # CC=clang works as CC=gcc does. ARCHES: what payloads to build and embed. Q=: show commands.
 
 RELEASE := 0.1.0
@@ -15,7 +15,7 @@ ARCHES ?= amd64 arm64
 export ARCHES
 SAN ?=
 DEV ?=
-STATIC ?= $(if $(SAN),,1)
+STATIC ?= $(if $(SAN),,auto)
 B ?= build$(if $(SAN),-san)
 PREFIX ?= /usr/local
 SETUP := t/setup.sh
@@ -84,7 +84,7 @@ $(B)/gen/embed.S: $(PAYLOADS) payloads/embed.sh
 
 # An upgrade of the system's libraries makes new ones.
 $(S)/.stamp: FORCE
-	@CC='$(CC)' engine/static.sh $(S)
+	@CC='$(CC)' STATIC='$(STATIC)' engine/static.sh $(S)
 FORCE:
 
 # One clear line instead of a missing header.

@@ -6,7 +6,9 @@
 # of the installed -dev packages, patches included; jansson, libyaml and OpenSSL are Debian's own .a
 # files. So an upgrade of the system's libraries is what makes a new DIR. Sources and results are
 # kept in ${SBINJECT_CACHE:-~/.cache/sbinject}. It never edits the system's apt sources, installs
-# nothing and does nothing when DIR is complete. CC is honoured.
+# nothing and does nothing when DIR is complete. CC is honoured. Where an archive has the libraries
+# but not the sources of these very versions, DIR/libs names the system's shared libraries; with
+# STATIC=1 that is an error.
 set -eu
 
 recipe=1	# raise when the files made here change
@@ -35,9 +37,10 @@ for p in $built $copied; do
 	[ -n "$v" ] || die "${p#*:} is missing; 't/setup.sh build' installs what building needs"
 	stamp="$stamp ${p%:*}=$v"
 done
-if [ -f "$dir/.stamp" ] && [ "$(cat "$dir/.stamp")" = "$stamp" ]; then
-	exit 0
-fi
+case $(cat "$dir/.stamp" 2>/dev/null) in
+"$stamp") exit 0 ;;
+"$stamp shared") [ "${STATIC:-}" = 1 ] || exit 0 ;;
+esac
 
 # shellcheck source=payloads/apt.sh
 . "${0%/*}/../payloads/apt.sh"
@@ -61,7 +64,8 @@ fetch() {
 	if ! (cd "$tmp/get" && apt-get -qq --download-only source \
 		"$1=$2") >"$tmp/log" 2>&1 || [ ! -s "$tmp/get/$1_${2#*:}.dsc" ]; then
 		tail -n 5 "$tmp/log" >&2
-		die "cannot download the source of $1 $2, the installed version (is it up to date?)"
+		say "cannot download the source of $1 $2, the installed version (is it up to date?)" >&2
+		return 1
 	fi
 	mv -T "$tmp/get" "$cache/$1_$2" 2>/dev/null || [ -d "$cache/$1_$2" ] ||
 		die "cannot write '$cache'"
@@ -115,9 +119,21 @@ make_libarchive() {
 		cp libarchive/archive.h libarchive/archive_entry.h "$tmp/out/include/"
 }
 
+# Instead of the static ones, and not for the cache: elsewhere the sources may be had.
+shared() {
+	[ "${STATIC:-}" != 1 ] || exit 1
+	mkdir -p "$new/lib" "$new/include"
+	pkg-config --libs libcurl jansson libarchive yaml-0.1 >"$new/libs"
+	echo "$stamp shared" >"$new/.stamp"
+	rm -rf "$dir"
+	mv -T "$new" "$dir"
+	say "linking with the system's shared libraries instead ('make STATIC=1' insists on static ones)" >&2
+	exit 0
+}
+
 build() {
 	for p in $built; do
-		fetch "${p%:*}" "$(version "${p#*:}")"
+		fetch "${p%:*}" "$(version "${p#*:}")" || shared
 	done
 	mkdir -p "$tmp/out/lib" "$tmp/out/include"
 	jobs=$(nproc)
