@@ -86,7 +86,7 @@ $(PAYLOAD_SAN_PROGRAM): $(PAYLOAD_TEST_DIR)/payloads/sandbox-tools/main.o $(PAYL
 -include $(PAYLOAD_TEST_DIR)/payloads/sandbox-tools/main.d
 
 payload-test: $(PAYLOAD_TESTS)
-	@for t in $(PAYLOAD_TESTS); do CMOCKA_MESSAGE_OUTPUT=TAP $$t || exit 1; done
+	@t/unit.sh $(PAYLOAD_TESTS)
 
 payload-check: payload-test $(PAYLOADS) $(PAYLOAD_SAN_PROGRAM)
 	@B='$(PB)' ARCHES='$(ARCHES)' SAN_PROGRAM='$(PAYLOAD_SAN_PROGRAM)' t/payload/run.sh
