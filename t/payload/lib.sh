@@ -60,8 +60,9 @@ fi
 # Is it the program as it is shipped?
 shipped() { [ -z "${SANITIZED:-}" ]; }
 
-# within TIME LIMIT: of the same unit; what is wrong takes several times the limit
-within() { [ "$1" -lt $(($2 * 2${SANITIZED:+0})) ]; }
+# within TIME LIMIT: of the same unit. It tells what hangs from what is done, on a busy machine too;
+# how long things take is for t/bench.
+within() { [ "$1" -lt $(($2 * 20)) ]; }
 
 ok() {
 	count=$((count + 1))
