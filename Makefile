@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 #
 #   make demo      install what is missing, build, inject into a container, make a call
-#   make check     all tests, on private engines of their own
-#   make interop   of these: releases of inspect_ai from the Python index, on a private Docker
+#   make check     every test once, on private engines of their own
+#   make check-all all of every test, on every engine, with inspect_ai, on new minimal systems
+#   make soak      long campaigns: hours
+#   make interop   of check-all: releases of inspect_ai from the Python index, on a private Docker
 #   make           build; then: make install PREFIX=/usr DESTDIR=...
 #   make lint | fuzz | bench | bench-faults | payload-arches | cover | dist | clean
 #
@@ -106,7 +108,14 @@ demo:
 
 check:
 	@$(SETUP) all
-	@t/check.sh
+	@t/check.sh check
+
+check-all: check
+	@t/check.sh rest
+
+soak:
+	@$(SETUP) all
+	@t/check.sh soak
 
 # ---- tests ----
 
@@ -216,6 +225,6 @@ dist:
 clean:
 	rm -rf build build-san build-cover dist
 
-.PHONY: all demo check interop unit fuzz fuzz-replay lint bench bench-faults cover format install \
+.PHONY: all demo check check-all soak interop unit fuzz fuzz-replay lint bench bench-faults cover format install \
 	uninstall dist clean FORCE
 .DELETE_ON_ERROR:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The in-container programs, for inclusion in the top Makefile (or: make -f payloads/payload.mk).
 # Uses ARCHES, RELEASE, B and PB (build directories: tests, programs). Gives PAYLOADS (files to embed), the targets
-# payloads, payload-test (unit), payload-check (unit and black box), payload-arches (build and try
+# payloads, payload-test (unit), payload-black-box, payload-check (both), payload-arches (build and try
 # all architectures that toolchain.sh knows) and payload-fuzz.
 
 ARCHES ?= amd64 arm64
@@ -30,7 +30,7 @@ PAYLOAD_SRC := $(sort $(wildcard payloads/lib/*.c payloads/sandbox-tools/*.c \
 PAYLOADS := $(foreach a,$(ARCHES),$(PB)/payloads/$(a)/inspect-sandbox-tools)
 
 payloads: $(PAYLOADS)
-.PHONY: payloads payload-test payload-check payload-arches payload-fuzz payload-fuzz-replay
+.PHONY: payloads payload-test payload-check payload-black-box payload-arches payload-fuzz payload-fuzz-replay
 
 # $(1) architecture
 define payload_rules
@@ -88,7 +88,9 @@ $(PAYLOAD_SAN_PROGRAM): $(PAYLOAD_TEST_DIR)/payloads/sandbox-tools/main.o $(PAYL
 payload-test: $(PAYLOAD_TESTS)
 	@t/unit.sh $(PAYLOAD_TESTS)
 
-payload-check: payload-test $(PAYLOADS) $(PAYLOAD_SAN_PROGRAM)
+payload-check: payload-test payload-black-box
+
+payload-black-box: $(PAYLOADS) $(PAYLOAD_SAN_PROGRAM)
 	@B='$(PB)' ARCHES='$(ARCHES)' SAN_PROGRAM='$(PAYLOAD_SAN_PROGRAM)' t/payload/run.sh
 
 payload-arches: export ARCHES = $(shell payloads/toolchain.sh --list)

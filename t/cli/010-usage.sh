@@ -1,5 +1,6 @@
 #!/bin/bash
 # Goal: the command line is understood as documented: help, versions, arguments, options, streams.
+# tier: check
 # SPDX-License-Identifier: MIT
 # shellcheck source=t/cli/lib.sh
 . "$(dirname "$0")/lib.sh"

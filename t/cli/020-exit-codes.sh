@@ -1,5 +1,6 @@
 #!/bin/bash
 # Goal: what can fail without an engine ends with its documented code and one line that helps.
+# tier: check
 # SPDX-License-Identifier: MIT
 # shellcheck source=t/cli/lib.sh
 . "$(dirname "$0")/lib.sh"

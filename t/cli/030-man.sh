@@ -1,5 +1,6 @@
 #!/bin/bash
 # Goal: the manual pages and the help texts say the same, and the pages are well formed.
+# tier: check
 # SPDX-License-Identifier: MIT
 # shellcheck source=t/cli/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Goal: the embedded payloads are listed truly, come out unharmed, and are static programs.
+# tier: check
 # SPDX-License-Identifier: MIT
 # shellcheck source=t/cli/lib.sh
 . "$(dirname "$0")/lib.sh"

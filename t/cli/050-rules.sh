@@ -1,5 +1,6 @@
 #!/bin/bash
 # Goal: rules files are found in the documented order, checked, and shown as they are.
+# tier: check
 # SPDX-License-Identifier: MIT
 # shellcheck source=t/cli/lib.sh
 . "$(dirname "$0")/lib.sh"

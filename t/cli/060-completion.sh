@@ -1,5 +1,6 @@
 #!/bin/bash
 # Goal: the completion scripts are well formed and complete sub-commands, options and containers.
+# tier: check
 # SPDX-License-Identifier: MIT
 # shellcheck source=t/cli/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Goal: ls lists every container, whatever one of them does to the engine, and whatever its name is.
+# tier: check
 # SPDX-License-Identifier: MIT
 # shellcheck source=t/cli/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Goal: on a terminal, the passing line of progress never runs into another line or into the prompt.
+# tier: check
 # SPDX-License-Identifier: MIT
 # shellcheck source=t/cli/lib.sh
 . "$(dirname "$0")/lib.sh"

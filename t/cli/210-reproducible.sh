@@ -1,5 +1,6 @@
 #!/bin/bash
 # Goal: payloads built in different directories are the same byte for byte, and those embedded.
+# tier: check
 # SPDX-License-Identifier: MIT
 # shellcheck source=t/cli/lib.sh
 . "$(dirname "$0")/lib.sh"

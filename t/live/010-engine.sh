@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: the test engines and images are sound: a container of each image starts,
 # has an untouched file system, runs a program, stops, and goes away.
+# tier: check
 # images: scratch busybox musl bookworm arm64 distroless
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"

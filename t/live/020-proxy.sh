@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: the fault proxy relays everything unharmed, and does each kind of harm.
+# tier: check
 # engines: docker20
 # images: busybox
 # shellcheck source=t/live/lib.sh

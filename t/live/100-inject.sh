@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: inject, status, call and remove work on every kind of container, and leave no trace.
+# tier: check
 # also: docker20-userns
 # images: scratch busybox musl bookworm distroless arm64
 # shellcheck source=t/live/lib.sh

@@ -3,9 +3,10 @@
 # Goal: what the manual's table of containers says is so: each kind is served, or refused with the
 # cause named and the exit code documented; and nothing is left behind in any case.
 # KINDS=PATTERN: these kinds only.
+# tier: check
 # images: scratch busybox musl bookworm bullseye trixie forky sid distroless arm64 mislabel planted
 # also: docker20-rootless docker20-userns
-# timeout: 1200
+# timeout: 2400
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 need_sbinject

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: every ordinary error has its documented exit code and one clear line, and changes nothing.
+# tier: check
 # images: scratch busybox arm64
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: an injection costs few requests, and only cheap ones.
+# tier: check
 # images: busybox
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"

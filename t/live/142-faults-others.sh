@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 # Goal: an engine that fails while the service is looked at, asked or removed: the right exit code, in
 # time, in one line; the service is none the worse, and what was half removed can be removed.
+# tier: sample
 # images: busybox
-# timeout: 900
+# timeout: 2400
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=t/live/faults.sh

@@ -4,6 +4,7 @@
 # injection fails with exit code 5 and one line that says so, and leaves nothing that the line does not
 # tell of.  Once there is room, all of it can be removed and the next run succeeds.  What has been
 # injected before is found and removed on a full disk, too.
+# tier: check
 # engines: docker20-small
 # images: busybox
 # shellcheck source=t/live/lib.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: several sbinject at once, several containers in one call, another version in place.
+# tier: check
 # images: scratch busybox
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"

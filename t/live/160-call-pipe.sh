@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: call and pipe speak with the service as documented.
+# tier: check
 # images: busybox
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: the engine is found as the settings say, over TLS too, and -v tells which and why.
+# tier: check
 # engines: docker20-tls
 # images: scratch mislabel arm64
 # shellcheck source=t/live/lib.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: probe tells the truth about every kind of container, running or not, and changes nothing.
+# tier: check
 # images: scratch busybox musl bookworm distroless arm64
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: every tool works through sbinject on a real engine, whatever the image offers, and what the
 # tools leave is removed with them.
+# tier: check
 # images: scratch busybox bookworm
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: in a container whose user is not root, root's service runs every tool as exactly that user
 # when a host asks for it by the numbers it has found.
+# tier: check
 # also: docker20-userns
 # images: busybox bookworm
 # shellcheck source=t/live/lib.sh

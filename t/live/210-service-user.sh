@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 # Goal: with 'service: user' the program and its service are the container's own user's, as hosts want to find
 # them; in every kind of container, and leaving nothing.
+# tier: check
 # engines: docker20 podman43-rootless podman58
 # images: scratch busybox distroless
-# timeout: 900
+# timeout: 2400
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 need_sbinject

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 # Goal: whatever is mounted where hosts look for the program, the service is placed, found, used and
 # removed; where no file can stand, a link does, and where no name can stand, that is told.
+# tier: check
 # engines: docker20 podman43-rootless
 # images: scratch busybox
-# timeout: 600
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 need_sbinject

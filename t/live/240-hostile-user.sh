@@ -3,10 +3,12 @@
 # Goal: while somebody inside who is not root does his worst, every success is true as the host sees
 # it, every failure is a clear refusal in time, root runs nothing of his, nothing leaves the
 # container, and once he is gone all works again; for root's service, and the container's user's.
+# tier: check
+# soak: ROUNDS=20
 # engines: docker28 podman43-rootless
 # images: busybox scratch
 # programs: adversary
-# timeout: 1200
+# timeout: 2400
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=t/live/hostile.sh

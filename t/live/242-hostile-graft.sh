@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 # Goal: where the root file system is read-only and a helper container brings the program, users
 # inside cannot keep it from its work; root there can, but not look into it, and it never stays.
+# tier: check
+# soak: ROUNDS=10
 # engines: docker20-rootless
 # images: busybox
 # programs: adversary
-# timeout: 900
+# timeout: 2400
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=t/live/hostile.sh

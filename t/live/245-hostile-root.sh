@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 # Goal: what root inside does can make every command fail, and make it believe lies about what is
 # inside; but each ends in time, with a documented code and one printable line, and the host is as it was.
+# tier: check
+# soak: ROUNDS=20
 # engines: docker20 docker28 podman43 podman58
 # images: busybox bookworm scratch
 # programs: adversary
-# timeout: 1200
+# timeout: 2400
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=t/live/hostile.sh

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 # Goal: whatever the program says that root inside has put in the place of ours (a forged receipt, an
 # old one, escape sequences, a flood, nothing at all), every command ends in time, with a documented code.
+# tier: check
+# soak: ROUNDS=10
 # engines: docker20-userns podman43
 # images: busybox
 # programs: adversary
-# timeout: 900
+# timeout: 2400
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=t/live/hostile.sh

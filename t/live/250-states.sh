@@ -4,8 +4,10 @@
 # and one that runs again is injected again. KILLS=N: how often one is killed, removed, stopped
 # and restarted in the middle. ACTIONS="pause_it": a pause, too; but Docker 20 keeps a container
 # locked while an exec starts in it, and cannot wake up one that was frozen at that moment.
+# tier: check
+# soak: KILLS=20
 # images: busybox bookworm
-# timeout: 1200
+# timeout: 2400
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 need_sbinject

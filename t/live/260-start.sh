@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: --start brings the payload into a container that does not run, starts it, and has the service
 # there; what cannot be started is told with exit 4, and what stays behind is told, too.
+# tier: check
 # images: busybox scratch
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"

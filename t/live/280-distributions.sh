@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 # Goal: injection and a call of every tool work in real userlands of several distributions and ages,
 # as validate.sh tells, which anybody can run over images of their own.
+# tier: check
 # engines: docker28 podman58
 # images: bullseye bookworm trixie forky sid musl busybox distroless scratch
-# timeout: 600
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 need_sbinject

@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: MIT
 # Goal: one command serves many containers, some at a time; those that fail stop none of the others,
 # a terminal shows how far it is, and memory does not grow with their number.
+# tier: sample
+# soak: MANY=1000
 # engines: docker28 podman58
 # images: scratch
-# timeout: 900
+# timeout: 2400
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 need_sbinject
 plain=$top/build/sbinject # a sanitizer keeps freed memory for a while
-MANY=${MANY:-200}
+: "${MANY:=200}"
+[ "${TIER:-}" != check ] || MANY=40
 
 mapfile -t names < <(for i in $(seq "$MANY"); do unique "m$i"; done)
 broken=(sbt-none-1 sbt-none-2)

@@ -12,7 +12,6 @@ grafted=/dev/.sbinject/current
 : "${ROUNDS:=1}"
 allowed_s=12  # for sbinject itself
 undoing_s=20  # and for undoing, as sbinject(1) promises
-slack_s=5     # for a machine that is busy: more is a hang
 service=root  # whose it is: root, user, or graft for root's in a container that is read-only
 flags=()      # for all commands but probe
 sentinel=$tmp/host

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 # lib.sh: what every live test (t/live/NNN-*.sh) sources: t/tap.sh, and containers made
 # over the engine's REST API by curl, so that nothing depends on the program under
-# test.  A test may say, in comments at its top, "# engines: NAME...", "# also: NAME..."
-# (besides those that run every test), "# images: NAME..." and "# timeout: SECONDS".
+# test.  A test says in its head when it runs (t/tiers.sh), and may say "# engines: NAME...",
+# "# also: NAME..." (besides those that run every test), "# images: NAME..." and
+# "# timeout: SECONDS".
 #
 # Given by run.sh: ENGINE.  Given here: DOCKER_HOST, SBINJECT, tmp (a directory
 # removed at the end), top (the repository).
@@ -17,6 +18,8 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 DOCKER_HOST=unix://$(engine_socket "$ENGINE")
 export ENGINE DOCKER_HOST SBINJECT
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/sbt-XXXXXX")
+# What a busy machine may add to a promised limit; a second allowance for undoing would be 20 s.
+slack_s=15
 # The key that lets sbinject reuse what it has placed; not the user's own.
 export XDG_STATE_HOME=$tmp/state
 # shellcheck source=t/tap.sh

@@ -1,21 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# run.sh: the live test suite: every t/live/NNN-*.sh against every engine.
-# Starts private engines, loads the images the tests name, runs three engines'
-# suites at a time, stops the engines it started.  usage() lists the options.
+# run.sh: the live test suite: every t/live/NNN-*.sh against every engine, or
+# what of that the tier asks for (t/tiers.sh).  Starts private engines, loads the
+# images the tests name, runs three engines' suites at a time, stops the engines
+# it started.  usage() lists the options.  The output of each test is kept in
+# $LOGS, build/check/live if not set.
 set -eu -o pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=t/engines/paths.sh
 . "$here/../engines/paths.sh"
+# shellcheck source=t/tiers.sh
+. "$here/../tiers.sh"
 engine_sh=$here/../engines/engine.sh
 image_sh=$here/../images/image.sh
 binfmt_sh=$here/../engines/binfmt.sh
 
 engines="docker20 docker20-tls docker20-rootless docker20-userns docker20-small podman43 podman43-rootless docker28 podman58"
+regular="docker20 docker26 docker28 podman43 podman43-rootless podman54 podman58"	# for tests that name none
+first="docker28 podman43"	# of those that a test runs on, the ones of "make check"
 only=
 keep=
 jobs=3
+default_limit=900	# seconds for a test: it ends hangs, and has to do on a busy machine
 
 say() { printf '%s\n' "$*"; }
 die() { printf 'live: %s\n' "$*" >&2; exit 1; }
@@ -47,22 +54,54 @@ options() {
 	done
 }
 
-# declared FILE KEY: what the test's header says after "# KEY:".
-declared() { sed -n "2,20s/^# $2: *//p" "$1" | head -n 1; }
+# engines_of FILE: of the engines of this run, those that it is for.
+engines_of() {
+	local name all
+	all=" $(declared "$1" engines) "
+	[ -n "${all// }" ] || all=" $regular "
+	all+="$(declared "$1" also) "
+	for name in $engines; do
+		[[ $all != *" $name "* ]] || printf '%s\n' "$name"
+	done
+}
 
-# tests_for ENGINE: those that name it; and, but for an engine that only adds a way in, those that
-# name none.
-tests_for() {
-	local file want
+# first_of FILE KIND: its first Docker, or Podman.
+first_of() {
+	local name found=
+	for name in $(engines_of "$1" | grep "^$2" || :); do
+		[[ -z $found || " $first " == *" $name "* ]] || continue
+		found=$name
+	done
+	printf '%s\n' "$found"
+}
+
+# make_plan: a line "ENGINE FILE" for each test of this tier on each engine.
+make_plan() {
+	local file engine docker podman is_first
 	for file in "$here"/[0-9][0-9][0-9]-*.sh; do
 		# shellcheck disable=SC2053
 		[ -z "$only" ] || [[ ${file##*/} == $only || ${file##*/} == *"$only"* ]] || continue
-		want=$(declared "$file" engines)
-		[[ " $want $(declared "$file" also) " == *" $1 "* ]] ||
-			{ [ -z "$want" ] && [[ $1 != *-tls && $1 != docker*-rootless && $1 != *-userns && $1 != *-small ]]; } || continue
-		printf '%s\n' "$file"
-	done
+		docker=$(first_of "$file" docker) podman=$(first_of "$file" podman)
+		for engine in $(engines_of "$file"); do
+			is_first=
+			[[ $engine != "$docker" && $engine != "$podman" ]] || is_first=1
+			! wanted "$file" "$is_first" || printf '%s %s\n' "$engine" "$file"
+		done
+	done >"$results/plan"
 }
+
+# by_length: the engines of the plan, those with the most work first, so that none is waited for in
+# the end. The tests that "make check" takes samples of are the longest.
+by_length() {
+	local engine file
+	while read -r engine file; do
+		printf '%s %s\n' "$engine" "$([ "$(tier_of "$file")" = sample ] && echo 10 || echo 1)"
+	done <"$results/plan" | awk '{ n[$1] += $2 } END { for (e in n) print n[e], e }' |
+		sort -rn | cut -d' ' -f2
+}
+
+# tests_for ENGINE
+tests_for() { sed -n "s/^$1 //p" "$results/plan"; }
 
 images_for() {
 	local file
@@ -84,17 +123,20 @@ count() { grep -cE "$2" "$1" || :; }
 # run_test ENGINE FILE: buffer its output, print one line and what failed.
 run_test() {
 	local engine=$1 name=${2##*/} log=$results/$1.${2##*/} status=0 began
-	local limit passed failed skipped note=
+	local limit passed failed skipped note='' settings=()
 	limit=$(declared "$2" timeout)
+	[ "$TIER" != soak ] || read -ra settings < <(declared "$2" soak)
+	[ "$TIER" != soak ] || limit=$((${limit:-$default_limit} * 10))
 	began=$(now)
-	ENGINE=$engine timeout -k 20 "${limit:-300}" bash "$2" >"$log" 2>&1 </dev/null 9>&- &
+	env "${settings[@]}" ENGINE="$engine" timeout -k 20 "${limit:=$default_limit}" \
+		bash "$2" >"$log" 2>&1 </dev/null 9>&- &
 	child=$!
 	wait "$child" || status=$?
 	skipped=$(count "$log" '^(ok [0-9].*|1\.\.0) # SKIP')
 	passed=$(($(count "$log" '^ok [0-9]') - $(count "$log" '^ok [0-9].* # SKIP')))
 	failed=$(count "$log" '^not ok [0-9]')
 	if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
-		note="timed out after ${limit:-300} s"
+		note="timed out after $limit s"
 	elif ! grep -qE '^1\.\.[0-9]+' "$log"; then
 		note="ended early with status $status"
 	fi
@@ -117,6 +159,7 @@ report_test() {
 		fi
 	} >"$log.report"
 	cat "$log.report"
+	took "$((($(now) - began) / 1000))" "$name on $engine"
 }
 
 # --- one engine -------------------------------------------------------------
@@ -188,7 +231,6 @@ finish() {
 		release "$engine" || status=1
 	done
 	[ -n "$keep" ] || [ -z "${binfmt:-}" ] || "$binfmt_sh" remove aarch64
-	rm -rf "$results"
 	exit "$status"
 }
 
@@ -208,7 +250,7 @@ hostile_figures() {
 
 summary() {
 	local engine
-	for engine in $engines; do
+	for engine in $(cut -d' ' -f1 "$results/counts" | sort -u); do
 		awk -v e="$engine" '$1 == e { p += $3; f += $4; s += $5 } END {
 			printf "%-18s %d passed, %d failed, %d skipped\n", e, p, f, s }' \
 			"$results/counts"
@@ -228,13 +270,16 @@ main() {
 	options "$@"
 	[ "$(id -u)" -eq 0 ] || die "needs root to run private engines"
 	lock
-	results=$(mktemp -d "${TMPDIR:-/tmp}/sbt-results-XXXXXX")
+	results=${logs:-$here/../../build/check}/live
+	rm -rf "$results"
+	mkdir -p "$results"
 	touch "$results/counts" "$results/skips"
 	trap finish EXIT
 	trap 'exit 130' INT TERM HUP
+	make_plan
 	build_images
 	build_programs
-	for engine in $engines; do
+	for engine in $(by_length); do
 		while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || :; done
 		run_engine "$engine" &
 	done

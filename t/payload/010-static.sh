@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Goal: every payload is a plain static program, and small. (t/cli/210-reproducible.sh builds it anew.)
+# tier: check
 # shipped only: it is about how it was linked
 cd "$(dirname "$(realpath "$0")")/../.." || exit 1
 B=${B:-build}; case $B in /*) ;; *) B=$PWD/$B ;; esac

@@ -3,6 +3,7 @@
 # Goal: the program does its work on every architecture that was built: files, jobs, shells, MCP,
 # pieces, a pipe. Foreign ones run in an emulator, which cannot start them again by itself: so the
 # server is started here, and what belongs to installing is left to the native program.
+# tier: check
 # shipped only: a sanitized one is built for this machine alone
 # shellcheck disable=SC2154	# state, code and polls are set by follow
 . "$(dirname "$(realpath "$0")")/lib.sh"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Goal: exec obeys the text rules: one JSON line out, ids echoed raw, error classes, exit codes.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc
 e() { printf '%s' "$1" | in_world exec 2>"$W/err"; }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Goal: one server, properly detached, started and stopped by anyone at any time, killed without harm.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc
 D=$R/tmp/sandbox-tools

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Goal: one long-lived pipe carries many requests, survives bad lines and a dying server, ends cleanly.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Goal: the text editor of the real program: its words, its errors, and no damage beside the edit.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc docs dev
 mknod "$R/dev/null" c 1 3; mknod "$R/dev/zero" c 1 5; chmod 666 "$R/dev/null" "$R/dev/zero"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Goal: _run_as_user makes an in-process call another user's, all of it, or fails in so many words.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp var/tmp proc docs etc home
 chmod 777 "$R/docs"

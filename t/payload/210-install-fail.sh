@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Goal: an install that cannot succeed says why with the right code, and leaves everything as it was.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc var/tmp opt etc
 before=$(listing | sed 's/ [0-9]*\.[0-9]* / /')

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Goal: what others put into the home, or beside the program, before it became ours is neither believed nor in the way.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc var/tmp opt etc precious
 H=$R/.sbinject

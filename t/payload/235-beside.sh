@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Goal: where others can write beside the home, the program that was delivered there makes the home its own, and leaves nothing there.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc var/tmp opt etc
 plain() { listing | sed 's/ [0-9]*\.[0-9]* / /'; }

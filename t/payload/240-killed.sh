@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Goal: a run that is killed, or whose receipt is lost, can be taken back, and takes back nothing of others.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc var/tmp opt etc
 plain() { listing | sed 's/ [0-9]*\.[0-9]* / /'; }

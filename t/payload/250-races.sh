@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Goal: what happens at the same time as a start or a removal neither undoes nor prevents it.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc var/tmp opt etc
 plain() { listing | sed 's/ [0-9]*\.[0-9]* / /'; }

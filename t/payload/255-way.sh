@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: where somebody else could exchange a directory or a link on the way to the program, to a link
 # to it or to its home, it is not placed, and the message names that directory; else it is.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc var/tmp opt srv/x etc
 shown() { echo "$out" | jq -c '[.ok,.code,(.what | values | split(",| and not"; null)[0])]'; }

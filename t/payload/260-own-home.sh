@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: the container's own user can install the program, too, in a home that it makes itself; root keeps off
 # that until the user has removed it; nothing that a third user planted is trusted.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 DIR=$(dirname $CONTRACT) OWN=/var/tmp/.sbinject-user
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: graft brings the program through another process's root into a tmpfs that is root's, follows
 # nothing that it finds, and takes back what nobody has given another name.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc dev
 T=$W/target # seen from here as from pid 1; the helper's own root is another

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: where the program cannot stand at its path, a link to the home does; where nothing can, the
 # service runs without a name. Each form can be repeated, replaced, and taken away without a trace.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc var/tmp opt etc
 V=$R/var/tmp

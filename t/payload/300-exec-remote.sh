@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Goal: exec_remote_*: output whole and once, exact states and errors, nothing blocks, everything can be killed.
+# tier: check
 # also unprivileged: all but becoming others
 # shellcheck disable=SC2154	# state, code and polls are set by follow
 . "$(dirname "$(realpath "$0")")/lib.sh"

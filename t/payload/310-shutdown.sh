@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Goal: stopping the server ends everything it ever started, in time, with and without /proc, and says what it could not end.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 
 rpc() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "$2" | "$T" exec; }

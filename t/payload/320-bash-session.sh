@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Goal: shells on real terminals: what they say, when it is told, how they are interrupted and restarted.
+# tier: check
 # also unprivileged: all but becoming others
 . "$(dirname "$(realpath "$0")")/lib.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Goal: messages pass to and from MCP servers unharmed, and nothing a server does breaks more than itself.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 FAKE=$(dirname "$(realpath "$0")")/fake_mcp.py
 [ -x /usr/bin/python3 ] || { echo "1..0 # skip needs /usr/bin/python3"; exit 0; }

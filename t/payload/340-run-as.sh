@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Goal: an identity (uid, gid, groups, home) is exactly who every tool runs as, and what is none runs nothing.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 
 printf 'root:x:0:0::/root:/bin/sh\nagent:x:1000:1000::/home/agent:/bin/sh\nnobody:x:65534:65534::/nowhere:/bin/sh\n' >"$W/passwd"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: a server killed in the middle of calls: each caller is told at once, what it had running is
 # ended, the next call starts afresh, and what is no business of the server goes on.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 
 mkdir -m 755 "$W/d"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: a full disk, wherever it is, is an error that says so; nothing that was there is harmed, and
 # what has room goes on working.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc docs opt
 mount -t tmpfs -o size=1m,mode=1777 none "$R/docs"

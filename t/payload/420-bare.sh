@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: what a container may lack (/tmp, /proc, /dev, a root to write to) costs no more than what
 # needs it.
+# tier: check
 # shellcheck disable=SC2154	# state, code and polls are set by follow
 . "$(dirname "$(realpath "$0")")/lib.sh"
 

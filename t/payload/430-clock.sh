@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Goal: no clock matters but the one that runs evenly; that may stand anywhere.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 
 # Wall-clock time is asked for in two places: when old pieces of long replies are deleted, and when

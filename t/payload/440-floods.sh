@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: many jobs, much output that is read slowly or never, shells that flood: memory stays bounded,
 # nothing is lost, everything can be stopped. Figures: t/bench/faults.sh.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 [ -x /usr/bin/python3 ] || { echo "1..0 # skip needs /usr/bin/python3"; exit 77; }
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: hostile and hapless clients, and a server without descriptors, processes or memory: each gets a
 # defined answer, and the server that is there stays.
+# tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 [ -x /usr/bin/python3 ] || { echo "1..0 # skip needs /usr/bin/python3"; exit 77; }
 
