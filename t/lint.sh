@@ -2,22 +2,41 @@
 # SPDX-License-Identifier: MIT
 # lint.sh: what a compiler does not say: layering, one foreign library in one file, headers that
 # stand alone, length of functions, banned calls, formatting; and gcc, clang, cppcheck, clang-tidy
-# and shellcheck without a word. One TAP point for each.
+# and shellcheck without a word. One TAP point for each; as many at a time as there are cores.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-points=0 failures=0
+# shellcheck source=t/tiers.sh
+. t/tiers.sh
+# shellcheck source=t/engines/paths.sh
+. t/engines/paths.sh
+points=0 failures=0 names=()
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+# The two slowest have nothing to say again of what they have seen.
+memory=$SBINJECT_CACHE/lint
+mkdir -p "$memory"
+find "$memory" -type f -mtime +30 -delete
 
-# check NAME: fails if stdin has anything.
+# check NAME COMMAND...: a point that fails if the command says anything.
 check() {
-  local text
-  text=$(cat)
+  names+=("$1")
+  while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+  {
+    local began=$SECONDS
+    "${@:2}" >"$out/${#names[@]}" 2>&1
+    took "$((SECONDS - began))" "lint: $1"
+  } &
+}
+
+# show NAME FILE
+show() {
   points=$((points + 1))
-  if [ -z "$text" ]; then
+  if [ ! -s "$2" ]; then
     printf 'ok %d - %s\n' "$points" "$1"
   else
     failures=$((failures + 1))
     printf 'not ok %d - %s\n' "$points" "$1"
-    printf '%s\n' "$text" | head -n 40 | sed 's/^/#   /'
+    head -n 40 "$2" | sed 's/^/#   /'
   fi
 }
 
@@ -27,10 +46,8 @@ mapfile -t headers < <(find engine recon conf payloads cmd -name '*.h')
 mapfile -t scripts < <(find t payloads .ci -type f \( -name '*.sh' -o -path '.ci/run' \))
 warn=(-std=gnu11 -D_GNU_SOURCE -I. -Ibuild/gen '-DSB_RELEASE=__FILE__' '-DRELEASE=__FILE__' -Wall -Wextra
   -Wshadow -Wvla -Wundef -Wformat=2 -Wpointer-arith -Wwrite-strings -Wstrict-prototypes
-  -Wmissing-prototypes -Wold-style-definition -Werror -O2 -fsyntax-only)
+  -Wmissing-prototypes -Wold-style-definition -Werror -O2)
 mapfile -t flags < <(pkg-config --cflags libcurl jansson libarchive yaml-0.1 | tr ' ' '\n' | sed '/^$/d')
-
-export FLAGS="${warn[*]} ${flags[*]}"
 
 # Which directory may include which: cmd > payloads > recon, conf > engine.
 upward() {
@@ -58,7 +75,7 @@ banned() {
 lone_headers() {
   local h
   for h in "${headers[@]}"; do
-    gcc "${warn[@]}" "${flags[@]}" -x c "$h" 2>&1
+    gcc -fsyntax-only "${warn[@]}" "${flags[@]}" -x c "$h" 2>&1
   done
 }
 
@@ -74,7 +91,7 @@ long_functions() {
 compile() { # compile CC
   local f
   for f in "${host[@]}" "${inside[@]}"; do
-    "$1" "${warn[@]}" "${flags[@]}" "$f" 2>&1
+    "$1" -fsyntax-only "${warn[@]}" "${flags[@]}" "$f" 2>&1
   done
 }
 
@@ -90,10 +107,29 @@ run_cppcheck() {
     --library=posix "${host[@]}" "${inside[@]}" 2>&1
 }
 
+# remembering COMMAND...: its output; that it had none is remembered for what is on stdin.
+remembering() {
+  local key said
+  key=$(sha256sum)
+  key=$memory/${key%% *}
+  [ ! -e "$key" ] || { touch "$key"; return 0; }
+  said=$("$@" 2>/dev/null) || said=${said:-$1 fails}
+  [ -n "$said" ] || touch "$key"
+  printf '%s' "${said:+$said$'\n'}"
+}
+
+# What the compiler sees of a file, comments too.
 run_clang_tidy() {
-  printf '%s\n' "${host[@]}" "${inside[@]}" |
-    xargs -P "$(nproc)" -n 12 sh -c 'clang-tidy --quiet "$@" -- $FLAGS 2>/dev/null' - |
-    grep -E 'warning:|error:' | sort -u
+  local file
+  for file in "${host[@]}" "${inside[@]}"; do
+    { clang-tidy --version; cat .clang-tidy "$file"; clang -E -C "${warn[@]}" "${flags[@]}" "$file"; } 2>&1 |
+      remembering clang-tidy --quiet "$file" -- "${warn[@]}" "${flags[@]}"
+  done
+}
+
+run_shellcheck() {
+  { shellcheck --version; cat "$0" "${scripts[@]}"; } |
+    remembering shellcheck -x -S warning -e SC2010,SC2034,SC2120 "${scripts[@]}"
 }
 
 strays() {
@@ -103,21 +139,30 @@ strays() {
   git grep -nIE '(^|[^a-zA-Z0-9._-])/(work|farm)/' -- ':!t/lint.sh' 2>/dev/null
 }
 
+# A test without a word for when it runs would never run.
+tierless() {
+  local t
+  for t in t/*/[0-9][0-9][0-9]-*.sh; do tier_of "$t" >/dev/null || echo "$t: no tier in its head (t/tiers.sh)"; done
+}
+
 spdx() { grep -L 'SPDX-License-Identifier: MIT' "${host[@]}" "${inside[@]}" "${headers[@]}" "${scripts[@]}"; }
 
-check "includes point one way" < <(upward)
-check "one foreign library in one file" < <(foreign)
-check "no banned calls; libraries neither print nor exit" < <(banned)
-check "every header compiles alone" < <(lone_headers)
-check "no function over 80 lines" < <(long_functions "${host[@]}" "${inside[@]}" "${headers[@]}")
-check "every file names its licence" < <(spdx)
-check "gcc has no warning" < <(compile gcc)
-check "clang has no warning" < <(compile clang)
-check "formatted by .clang-format" < <(formatted)
-check "cppcheck has nothing to say" < <(run_cppcheck)
-check "clang-tidy has nothing to say" < <(run_clang_tidy)
-check "shellcheck has nothing to say" < <(shellcheck -x -S warning -e SC2010,SC2034,SC2120 "${scripts[@]}" 2>&1)
-check "no registry's host name, no path of one machine, nothing else beside the folders" < <(strays)
+check "clang-tidy has nothing to say" run_clang_tidy
+check "shellcheck has nothing to say" run_shellcheck
+check "cppcheck has nothing to say" run_cppcheck
+check "gcc has no warning" compile gcc
+check "clang has no warning" compile clang
+check "every header compiles alone" lone_headers
+check "formatted by .clang-format" formatted
+check "includes point one way" upward
+check "one foreign library in one file" foreign
+check "no banned calls; libraries neither print nor exit" banned
+check "no function over 80 lines" long_functions "${host[@]}" "${inside[@]}" "${headers[@]}"
+check "every file names its licence" spdx
+check "every test says when it runs" tierless
+check "no registry's host name, no path of one machine, nothing else beside the folders" strays
+wait
+for i in "${!names[@]}"; do show "${names[i]}" "$out/$((i + 1))"; done
 
 printf '1..%d\n' "$points"
 [ "$failures" -eq 0 ]
