@@ -106,29 +106,21 @@ unit() { make_ SAN=1 unit; }
 payload() { "${as_root[@]}" "$MAKE" --no-print-directory $jobs DEV=1 "$1"; }
 fuzz() { make_ fuzz-replay; }
 
-cli() {
+# scripts FOLDER FIRST COMMAND...: run those of the folder that are of this tier (FIRST as for wanted).
+scripts() {
   local status=0 t start
-  for t in t/cli/[0-9]*.sh; do
-    wanted "$t" || continue
+  for t in "$1"/[0-9]*.sh; do
+    wanted "$t" "$2" || continue
     start=$SECONDS
     echo "# $t"
-    SBINJECT=build/sbinject bash "$t" || status=1
+    "${@:3}" "$t" || status=1
     took "$((SECONDS - start))" "${t##*/}"
   done
   return $status
 }
 
-fresh() {
-  local status=0 t start
-  for t in t/fresh/[0-9]*.sh; do
-    wanted "$t" '' || continue
-    start=$SECONDS
-    echo "# $t"
-    "${as_root[@]}" bash "$t" || status=1
-    took "$((SECONDS - start))" "${t##*/}"
-  done
-  return $status
-}
+cli() { scripts t/cli 1 env SBINJECT=build/sbinject bash; }
+fresh() { scripts t/fresh '' "${as_root[@]}" bash; }
 
 built() {
   step build "sbinject and its payloads, warnings are errors" build
