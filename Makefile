@@ -28,12 +28,13 @@ Q ?= @
 WARN := -Wall -Wextra -Wshadow -Wvla -Wundef -Wformat=2 -Wpointer-arith -Wwrite-strings \
 	-Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition $(if $(DEV),-Werror)
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-HARD := $(if $(SAN),-O1 $(SANFLAGS),-O2 -D_FORTIFY_SOURCE=2)
+HARDENING := $(B)/gen/hardening-$(notdir $(lastword $(CC)))
+HARD := $(if $(SAN),-O1 $(SANFLAGS) -fstack-protector-strong,-O2 @$(HARDENING))
 CPPFLAGS += -I. -I$(B)/gen -D_GNU_SOURCE -DSB_RELEASE='"$(RELEASE)"'
 CFLAGS ?= -g
-ALL_CFLAGS = -std=gnu11 -fno-common -fstack-protector-strong -pthread -fPIE \
+ALL_CFLAGS = -std=gnu11 -fno-common -pthread -fPIE \
 	'-ffile-prefix-map=$(CURDIR)=.' $(WARN) $(HARD) $(CFLAGS) $(PKG_CFLAGS)
-ALL_LDFLAGS = -pie -pthread -Wl,-z,relro,-z,now $(if $(SAN),$(SANFLAGS)) $(LDFLAGS)
+ALL_LDFLAGS = -pie -pthread -Wl,-z,relro,-z,now,-z,separate-code $(if $(SAN),$(SANFLAGS)) $(LDFLAGS)
 
 PKGS := libcurl jansson libarchive yaml-0.1
 ifneq ($(STATIC),)
@@ -65,7 +66,7 @@ $(B)/libsbinject.a: $(LIB_OBJ)
 	@rm -f $@
 	$(Q)$(AR) rcD $@ $^
 
-$(B)/obj/%.o: %.c $(B)/gen/.packages
+$(B)/obj/%.o: %.c $(B)/gen/.packages $(HARDENING)
 	@mkdir -p $(@D)
 	@echo "  CC   $<"
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
@@ -83,6 +84,10 @@ $(B)/obj/embed.o: $(B)/gen/embed.S $(PAYLOADS)
 $(B)/gen/embed.S: $(PAYLOADS) payloads/embed.sh
 	@mkdir -p $(@D)
 	$(Q)payloads/embed.sh $(@D) $(foreach a,$(ARCHES),$(a)=$(PB)/payloads/$(a)/inspect-sandbox-tools)
+
+$(HARDENING): payloads/hardening.sh
+	@mkdir -p $(@D)
+	$(Q)payloads/hardening.sh host $(CC) >$@
 
 # An upgrade of the system's libraries makes new ones.
 $(S)/.stamp: FORCE
