@@ -54,7 +54,7 @@ LIB_OBJ := $(LIB_SRC:%.c=$(B)/obj/%.o) $(B)/obj/conf/builtin.o $(B)/obj/embed.o
 UNIT := $(patsubst t/unit/%.c,$(B)/t/%,$(filter-out t/unit/test_payload_%,$(sort \
 	$(wildcard t/unit/test_*.c))))
 
-all: $(B)/sbinject
+all: $(B)/sbinject $(B)/THIRD-PARTY
 
 include payloads/payload.mk
 
@@ -92,7 +92,10 @@ $(HARDENING): payloads/hardening.sh
 # An upgrade of the system's libraries makes new ones.
 $(S)/.stamp: FORCE
 	@CC='$(CC)' STATIC='$(STATIC)' engine/static.sh $(S)
-FORCE:
+
+# What is linked in, and its licences. Of shared libraries there is none.
+$(B)/THIRD-PARTY: $(if $(STATIC),$(S)/.stamp) $(PB)/toolchain/$(firstword $(ARCHES))/.stamp
+	$(Q)cat $(if $(STATIC),$(wildcard $(S)/THIRD-PARTY)) $(PB)/toolchain/$(firstword $(ARCHES))/THIRD-PARTY >$@
 
 # One clear line instead of a missing header.
 $(B)/gen/.packages: $(if $(STATIC),$(S)/.stamp)
@@ -210,6 +213,7 @@ install: all
 		fish:fish/vendor_completions.d/sbinject.fish; do \
 		d=$(DESTDIR)$(PREFIX)/share/$${s#*:}; mkdir -p $$(dirname $$d); \
 		$(B)/sbinject completion $${s%%:*} >$$d || exit 1; done
+	install -D -m 644 $(B)/THIRD-PARTY $(DESTDIR)$(PREFIX)/share/doc/sbinject/THIRD-PARTY
 	install -D -m 644 conf/builtin.yaml \
 		$(DESTDIR)$(PREFIX)/share/doc/sbinject/sbinject.yaml.example
 	install -D -m 644 t/interop/sbinject_adapter.py \
@@ -219,7 +223,7 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/sbinject $(addprefix $(DESTDIR)$(PREFIX)/share/,\
 		bash-completion/completions/sbinject zsh/site-functions/_sbinject \
 		fish/vendor_completions.d/sbinject.fish doc/sbinject/sbinject.yaml.example \
-		doc/sbinject/sbinject_adapter.py)
+		doc/sbinject/sbinject_adapter.py doc/sbinject/THIRD-PARTY)
 	@for m in $(MANPAGES); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$${m##*/}; done
 
 dist:

@@ -1,18 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # static.sh DIR: make DIR/lib and DIR/include, with which the host command links statically to all
-# but the C library, and DIR/libs, the linker flags for that. libcurl (HTTP and HTTPS over TCP and
-# Unix sockets) and libarchive (tar) are built without anything else from the Debian source packages
-# of the installed -dev packages, patches included; jansson, libyaml and OpenSSL are Debian's own .a
-# files. So an upgrade of the system's libraries is what makes a new DIR. Sources and results are
-# kept in ${SBINJECT_CACHE:-~/.cache/sbinject}. It never edits the system's apt sources, installs
-# nothing and does nothing when DIR is complete. CC is honoured. Where an archive has the libraries
-# but not the sources of these very versions, DIR/libs names the system's shared libraries; with
+# but the C library, DIR/libs, the linker flags for that, and DIR/THIRD-PARTY, their licences. libcurl
+# (HTTP and HTTPS over TCP and Unix sockets) and libarchive (tar) are built without anything else from
+# Debian's source packages, patches included; jansson, libyaml and OpenSSL are Debian's own .a files.
+# All are of the newest versions that apt knows, also where older ones are installed: those of its
+# lists, and where something has to be fetched, of new lists. So an update of the archive's is what
+# makes a new DIR. Sources and results are kept in ${SBINJECT_CACHE:-~/.cache/sbinject}. It never
+# edits the system's apt sources, installs nothing and does nothing when DIR is complete. CC is
+# honoured. What cannot be had of the newest version is used as it is installed, which is said; where
+# an archive has the libraries but not the sources, DIR/libs names the system's shared libraries; with
 # STATIC=1 that is an error.
 set -eu
 
-recipe=1	# raise when the files made here change
-built='curl:libcurl4-openssl-dev libarchive:libarchive-dev'	# source:package
+recipe=2	# raise when the files made here change
+built='libcurl4-openssl-dev libarchive-dev'
 copied='libjansson-dev libyaml-dev libssl-dev'
 
 die() { echo "static: $*" >&2; exit 1; }
@@ -24,69 +26,58 @@ cc=${CC:-gcc}
 # make gives these to its children when they are on its command line
 unset MAKEFLAGS MFLAGS MAKELEVEL CFLAGS CPPFLAGS LDFLAGS LIBS B
 
-# version PACKAGE: that of its source
-version() {
-	dpkg-query -W -f '${db:Status-Status} ${source:Version}\n' "$1" 2>/dev/null |
-		awk '$1 == "installed" { print $2; exit }'
-}
-
-stamp="$recipe $($cc --version 2>/dev/null | head -n 1)" || :
-[ "$stamp" != "$recipe " ] || die "no compiler '$cc'"
-for p in $built $copied; do
-	v=$(version "${p#*:}")
-	[ -n "$v" ] || die "${p#*:} is missing; 't/setup.sh build' installs what building needs"
-	stamp="$stamp ${p%:*}=$v"
-done
-case $(cat "$dir/.stamp" 2>/dev/null) in
-"$stamp") exit 0 ;;
-"$stamp shared") [ "${STATIC:-}" = 1 ] || exit 0 ;;
-esac
-
 # shellcheck source=payloads/apt.sh
 . "${0%/*}/../payloads/apt.sh"
+kind="$recipe $($cc --version 2>/dev/null | head -n 1)" || :
+[ "$kind" != "$recipe " ] || die "no compiler '$cc'"
 cache=$apt_cache/static/$apt_suite
+made=$cache/libs-$(echo "$kind $(dpkg --print-architecture)" | sha256sum | cut -c 1-8)
+# shellcheck disable=SC2086
+installed=$(dpkg-query -W -f 'Status: ${db:Status-Status}\nPackage: ${Package}\nVersion: ${source:Version}\n\n' \
+	$built $copied 2>/dev/null | awk 'BEGIN { RS = "" } $2 == "installed"' | stanzas)
+for p in $built $copied; do
+	[ -n "$(version_in "$installed" "$p")" ] ||
+		die "$p is missing; 't/setup.sh build' installs what building needs"
+done
+
+# choose VERSIONS: what is to be made, and its name in the cache
+choose() {
+	versions=$1
+	stamp="$kind $(echo "$versions" | tr ' \n' '= ')"
+	result=$made-$(echo "$stamp" | sha256sum | cut -c 1-16)
+	curl=$(version_in "$versions" libcurl4-openssl-dev) archive=$(version_in "$versions" libarchive-dev)
+}
+
+# shellcheck disable=SC2086
+choose "$(newest_by "$dir/.versions" $built $copied)"
+case $(head -n 1 "$dir/.stamp" 2>/dev/null) in
+"$stamp") up_to_date ;;
+"$stamp shared") [ "${STATIC:-}" = 1 ] || up_to_date ;;
+esac
+
 mkdir -p "$cache" "$(dirname "$dir")"
 cache=$(cd "$cache" && pwd)
-result=$cache/libs-$(echo "$stamp $(dpkg --print-architecture)" | sha256sum | cut -c 1-16)
 new=$dir.new.$$
 tmp=$(mktemp -d "$cache/.tmp.XXXXXX")
 trap 'rm -rf "$tmp" "$new"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# fetch SOURCE VERSION: its files into a directory of the cache. Never another version: an older
-# one may lack security fixes, and the stamp names this one.
-fetch() {
-	[ ! -d "$cache/$1_$2" ] || return 0
-	private_apt "$tmp/apt" "$(dpkg --print-architecture)"
-	say "downloading the source of $1 $2"
-	rm -rf "$tmp/get"
-	mkdir "$tmp/get"
-	if ! (cd "$tmp/get" && apt-get -qq --download-only source \
-		"$1=$2") >"$tmp/log" 2>&1 || [ ! -s "$tmp/get/$1_${2#*:}.dsc" ]; then
-		tail -n 5 "$tmp/log" >&2
-		say "cannot download the source of $1 $2, the installed version (is it up to date?)" >&2
-		return 1
-	fi
-	mv -T "$tmp/get" "$cache/$1_$2" 2>/dev/null || [ -d "$cache/$1_$2" ] ||
-		die "cannot write '$cache'"
-}
-
-# configured SOURCE DIRECTORY ARGS…: unpack and configure
+# configured SOURCE ARGS…: configure what is unpacked
 configured() {
-	dpkg-source --no-check -x "$cache/$1"/*.dsc "$tmp/$2" >"$tmp/$2.log" 2>&1 || return 1
-	cd "$tmp/$2"
-	shift 2
+	cd "$tmp/$1"
+	shift
 	[ -x configure ] || autoreconf -fi || return 1
 	./configure -q --enable-static --disable-shared --disable-dependency-tracking \
-		--disable-maintainer-mode CC="$cc" AR_FLAGS=crD CPPFLAGS="-D_FORTIFY_SOURCE=2" \
-		CFLAGS="-O2 -g0 -fPIE -ffunction-sections -fdata-sections \
-			-fstack-protector-strong -ffile-prefix-map=$tmp=." "$@"
+		--disable-maintainer-mode CC="$cc" AR_FLAGS=crD \
+		CPPFLAGS="-isystem $tmp/out/include -U${hard#* -U}" \
+		CFLAGS="-O2 -g0 -fPIE -ffunction-sections -fdata-sections ${hard%% -U*} \
+			-ffile-prefix-map=$tmp=." "$@"
 }
 
 # No certificates but those of CURLOPT_CAINFO count (no CA path), no openssl.cnf: what it may load
 # needs the shared OpenSSL.
 make_curl() {
-	configured "$1" curl --with-openssl --enable-unix-sockets --enable-threaded-resolver \
+	configured curl --with-openssl --enable-unix-sockets --enable-threaded-resolver \
 		--with-ca-bundle=/etc/ssl/certs/ca-certificates.crt --without-ca-path \
 		--disable-openssl-auto-load-config --without-zlib --without-brotli --without-zstd \
 		--without-nghttp2 --without-libidn2 --without-libpsl --without-libgsasl \
@@ -103,7 +94,7 @@ make_curl() {
 }
 
 make_libarchive() {
-	configured "$1" libarchive --without-zlib --without-bz2lib --without-lzma --without-lz4 \
+	configured libarchive --without-zlib --without-bz2lib --without-lzma --without-lz4 \
 		--without-zstd --without-lzo2 --without-libb2 --without-xml2 --without-expat \
 		--without-openssl --without-nettle --without-mbedtls --without-iconv --without-cng \
 		--disable-acl --disable-xattr --disable-bsdtar --disable-bsdcpio --disable-bsdcat \
@@ -125,46 +116,109 @@ shared() {
 	mkdir -p "$new/lib" "$new/include"
 	pkg-config --libs libcurl jansson libarchive yaml-0.1 >"$new/libs"
 	echo "$stamp shared" >"$new/.stamp"
+	echo "$versions" >"$new/.versions"
 	rm -rf "$dir"
 	mv -T "$new" "$dir"
 	say "linking with the system's shared libraries instead ('make STATIC=1' insists on static ones)" >&2
 	exit 0
 }
 
-build() {
-	for p in $built; do
-		fetch "${p%:*}" "$(version "${p#*:}")" || shared
+# is_installed PACKAGE: in the version that is wanted
+is_installed() { [ "$(version_in "$versions" "$1")" = "$(version_in "$installed" "$1")" ]; }
+
+# have: all but what is installed, without the network
+have() {
+	kept "$apt_sources/curl_$curl" && kept "$apt_sources/libarchive_$archive" || return 1
+	for p in $copied; do
+		is_installed "$p" || kept "$apt_sources/${p}_$(version_in "$versions" "$p")" || return 1
 	done
-	mkdir -p "$tmp/out/lib" "$tmp/out/include"
-	jobs=$(nproc)
-	say "building libcurl and libarchive (once, about a minute)"
-	(make_libarchive "libarchive_$(version libarchive-dev)") >"$tmp/libarchive.out" 2>&1 &
-	archive=$!
-	(make_curl "curl_$(version libcurl4-openssl-dev)") >"$tmp/curl.out" 2>&1 || failed=curl
-	wait "$archive" || failed=libarchive
-	if [ -n "${failed:-}" ]; then
-		tail -n 15 "$tmp/$failed.out" >&2
-		die "cannot build $failed"
+}
+
+# settle PACKAGE: for the version that is installed
+settle() {
+	v=$(version_in "$installed" "$1")
+	say "using $1 $v, which is installed, instead of $(version_in "$versions" "$1")" >&2
+	choose "$(echo "$versions" | awk -v p="$1" -v v="$v" '{ print $1, $1 == p ? v : $2 }')"
+}
+
+# fetch: into the cache. Where something is missing there, the lists are not good enough either.
+fetch() {
+	# shellcheck disable=SC2086
+	if private_apt; then choose "$(newest $built $copied)"; else ! fall_back "$made" || return 0; fi
+	for p in $copied; do
+		is_installed "$p" || fetch_package "$p" "$(version_in "$versions" "$p")" || settle "$p"
+	done
+	fetch_source curl "$curl" || { ! is_installed libcurl4-openssl-dev &&
+		settle libcurl4-openssl-dev && fetch_source curl "$curl"; } || return 1
+	fetch_source libarchive "$archive" || { ! is_installed libarchive-dev &&
+		settle libarchive-dev && fetch_source libarchive "$archive"; }
+}
+
+# copy PACKAGE: its headers and copyright; from the package where that is newer than what is installed
+copy() {
+	v=$(version_in "$versions" "$1")
+	if is_installed "$1"; then
+		notice "$1" "$v" "$(dpkg -L "$1" | grep '\.a$' | head -n 1)" "/usr/share/doc/$1/copyright"
+		return 0
 	fi
+	dpkg-deb -x "$apt_sources/$1_$v"/*.deb "$tmp/deb"
+	notice "$1" "$v" "$apt_sources/$1_$v"/*.deb "$tmp/deb/usr/share/doc/$1/copyright"
+	cp -R "$tmp/deb/usr/include/." "$tmp/out/include"
+	[ ! -d "$tmp/out/include/$multiarch" ] || cp -R "$tmp/out/include/$multiarch/." "$tmp/out/include"
+}
+
+# library NAME: the newest there is; those that OpenSSL needs are named, too
+library() {
+	a=$tmp/deb/usr/lib/$multiarch/lib$1.a
+	[ -f "$a" ] || a=$(realpath "$($cc -print-file-name="lib$1.a")")
+	[ -f "$a" ] || die "no static library for $1"
+	cp "$a" "$tmp/out/lib/"
+	owner=$(dpkg -S "$a" 2>/dev/null | cut -d: -f1)
+	case " $copied  " in *" $owner "*) return 0 ;; esac
+	notice "$owner" "$(dpkg-query -W -f '${source:Version}' "$owner")" "$a" "/usr/share/doc/$owner/copyright"
+}
+
+# copy_libraries: those of others, and $flags
+copy_libraries() {
 	flags='-lcurl -larchive -lyaml -ljansson'
 	# shellcheck disable=SC2046
 	set -- $(pkg-config --static --libs-only-l libssl libcrypto)
 	for l in -lyaml -ljansson "$@"; do
 		case $l in -ldl | -lpthread | -lm) continue ;; esac
-		a=$($cc -print-file-name="lib${l#-l}.a")
-		[ -f "$a" ] || die "no static library for $l"
-		cp "$a" "$tmp/out/lib/"
+		library "${l#-l}"
 		case " $flags " in *" $l "*) ;; *) flags="$flags $l" ;; esac
 	done
 	echo "$flags" >"$tmp/out/libs"
-	echo "$stamp" >"$tmp/out/.stamp"
-	chmod -R u=rwX,go=rX "$tmp/out"
-	mv -T "$tmp/out" "$result" 2>/dev/null || [ -f "$result/.stamp" ] || die "cannot write '$cache'"
 }
 
-[ -f "$result/.stamp" ] || build
+build() {
+	mkdir -p "$tmp/out/lib" "$tmp/out/include"
+	echo "$stamp" >"$tmp/out/.stamp"
+	echo "$versions" >"$tmp/out/.versions"
+	jobs=$(nproc) multiarch=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+	# shellcheck disable=SC2086	# perhaps of two words
+	hard=$("${0%/*}/../payloads/hardening.sh" host $cc)
+	source_of curl "$curl"
+	source_of libarchive "$archive"
+	for p in $copied; do copy "$p"; done
+	copy_libraries
+	say "building libcurl and libarchive (once, about a minute)"
+	(make_libarchive) >"$tmp/libarchive.out" 2>&1 &
+	other=$!
+	(make_curl) >"$tmp/curl.out" 2>&1 || failed=curl
+	wait "$other" || failed=libarchive
+	if [ -n "${failed:-}" ]; then
+		tail -n 15 "$tmp/$failed.out" >&2
+		die "cannot build $failed"
+	fi
+	keep "$tmp/out" "$result"
+}
+
+kept "$result" || have || fetch || shared
+kept "$result" || build
 rm -rf "$new"
 cp -R "$result" "$new"
+touch "$new/.versions"
 rm -rf "$dir"
 mv -T "$new" "$dir" 2>/dev/null || { [ -f "$dir/.stamp" ] || die "cannot create '$dir'"; }
 say "made static libraries in $dir"

@@ -30,12 +30,13 @@ PAYLOAD_SRC := $(sort $(wildcard payloads/lib/*.c payloads/sandbox-tools/*.c \
 PAYLOADS := $(foreach a,$(ARCHES),$(PB)/payloads/$(a)/inspect-sandbox-tools)
 
 payloads: $(PAYLOADS)
-.PHONY: payloads payload-test payload-check payload-black-box payload-arches payload-fuzz payload-fuzz-replay
+.PHONY: payloads payload-test payload-check payload-black-box payload-arches payload-fuzz payload-fuzz-replay FORCE
+FORCE:
 
 # $(1) architecture
 define payload_rules
-$(PB)/toolchain/$(1)/.stamp: payloads/toolchain.sh
-	@payloads/toolchain.sh $(1) $(PB)/toolchain/$(1) && touch $$@
+$(PB)/toolchain/$(1)/.stamp: FORCE
+	@payloads/toolchain.sh $(1) $(PB)/toolchain/$(1)
 
 $(PB)/payloads/$(1)/%.o: %.c $(PB)/toolchain/$(1)/.stamp
 	@mkdir -p $$(@D)

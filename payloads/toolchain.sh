@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# toolchain.sh ARCH DIR: make DIR/cc (static musl compiler for ARCH), DIR/lib/libjansson.a and
+# toolchain.sh ARCH DIR: make DIR/cc (musl compiler for ARCH, of static programs that run at any
+# address), DIR/lib/libjansson.a and
 # DIR/include/jansson.h. musl and jansson are built from Debian's sources, patches included, which
 # come from the archive this machine already trusts, through private apt lists. Sources and results
 # are kept in ${SBINJECT_CACHE:-~/.cache/sbinject}. It never edits the system's apt sources,
@@ -20,7 +21,7 @@ riscv64 riscv64 riscv64-linux-gnu     riscv64 -
 ppc64le ppc64el powerpc64le-linux-gnu ppc64le -mlong-double-64
 s390x   s390x   s390x-linux-gnu       s390x   -
 '
-recipe=3	# raise when the files made here change
+recipe=5	# raise when the files made here change
 
 die() { echo "toolchain: $*" >&2; exit 1; }
 say() { echo "toolchain: $*"; }
@@ -58,64 +59,63 @@ unset MAKEFLAGS MFLAGS MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS LIBS B
 
 gcc=$gnu-gcc
 command -v "$gcc" >/dev/null || die "no $gcc; 'ARCHES=$arch t/setup.sh build' installs what building needs"
-stamp="$recipe $("$gcc" -dumpfullversion) $arch"
-if [ -f "$dir/.stamp" ] && [ "$(cat "$dir/.stamp")" = "$stamp" ]; then
-	exit 0
-fi
+packages='musl-dev libjansson-dev'
 
 # shellcheck source=payloads/apt.sh
 . "${0%/*}/apt.sh"
 cache=$apt_cache/toolchain/$apt_suite
+kind="$recipe $("$gcc" -dumpfullversion) $arch"
+
+made=$cache/$(echo "$kind" | tr ' ' -)
+
+# choose VERSIONS: what is to be made, and its name in the cache
+choose() {
+	versions=$1
+	stamp="$kind $(echo "$versions" | tr ' \n' '= ')"
+	result=$made-$(echo "$stamp" | sha256sum | cut -c 1-16)
+	musl=$(version_in "$versions" musl-dev) jansson=$(version_in "$versions" libjansson-dev)
+}
+
+# shellcheck disable=SC2086
+choose "$(newest_by "$dir/.versions" $packages)"
+if [ -f "$dir/.stamp" ] && [ "$(head -n 1 "$dir/.stamp")" = "$stamp" ]; then
+	up_to_date
+fi
+
 mkdir -p "$cache" "$(dirname "$dir")"
-result=$cache/$(echo "$stamp" | tr ' ' -)
 new=$dir.new.$$
 tmp=$(mktemp -d "$cache/.tmp.XXXXXX")
 trap 'rm -rf "$tmp" "$new"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# fetch SOURCE: Debian's source, unpacked and patched, into the cache
-fetch() {
-	[ ! -d "$cache/$1" ] || return 0
-	private_apt "$tmp/apt" "$(dpkg --print-architecture)"
-	say "downloading the source of $1"
-	mkdir "$tmp/get"
-	(cd "$tmp/get" && apt-get -qq source "$1") >"$tmp/log" 2>&1 || {
-		tail -n 5 "$tmp/log" >&2
-		die "cannot download the source of $1"
-	}
-	mv -T "$tmp/get/$1"-*/ "$cache/$1" 2>/dev/null || [ -d "$cache/$1" ] ||
-		die "cannot write '$cache'"
-	rm -rf "$tmp/get"
-}
-
 make_musl() {
-	cp -R "$cache/musl" "$tmp/musl"
+	source_of musl "$musl"
 	(cd "$tmp/musl" &&
 		./configure --target="$gnu" --disable-shared --disable-wrapper --prefix=/ \
 			--libdir=/musl-lib --includedir=/musl-include CROSS_COMPILE="$gnu-" \
-			CC="$gcc $flags" CFLAGS="-g0 -fno-pie -fstack-protector-strong \
-				-ffile-prefix-map=$tmp=." &&
+			CC="$gcc $flags" CFLAGS="-g0 $hard -ffile-prefix-map=$tmp=." &&
 		make -j"$(nproc)" install DESTDIR="$tmp/out") >"$tmp/log" 2>&1 || {
 		tail -n 15 "$tmp/log" >&2
 		die "cannot build musl for $arch"
 	}
 }
 
-# The wrapper finds its files beside itself, so DIR may move and builds stay path independent.
+# The wrapper finds its files beside itself, so DIR may move and builds stay path independent. gcc's
+# crtbegin and crtend are for C++ and for unwinding, of which there is none; its -static-pie asks for a
+# loader on arm and riscv64.
 make_cc() {
 	cat >"$tmp/out/cc" <<-EOT
 		#!/bin/sh
 		# static musl compiler for $arch; made by payloads/toolchain.sh
 		d=\${0%/*}
+		set -- $hard -nostdinc -isystem "\$d/musl-include" \\
+			-isystem "\$($gcc -print-file-name=include)" "\$@"
 		for a; do
-			case \$a in -c|-S|-E|-M|-MM|-fsyntax-only) exec $gcc -fno-pie $flags \\
-				-nostdinc -isystem "\$d/musl-include" -isystem "\$($gcc -print-file-name=include)" "\$@";; esac
+			case \$a in -c|-S|-E|-M|-MM|-fsyntax-only) exec $gcc $flags "\$@";; esac
 		done
-		exec $gcc -fno-pie $flags -nostdinc -isystem "\$d/musl-include" \\
-			-isystem "\$($gcc -print-file-name=include)" -static -no-pie -nostdlib \\
-			"\$d/musl-lib/crt1.o" "\$d/musl-lib/crti.o" "\$($gcc -print-file-name=crtbeginT.o)" "\$@" \\
-			-L"\$d/musl-lib" -Wl,--start-group -lc -lgcc -lgcc_eh -Wl,--end-group \\
-			"\$($gcc -print-file-name=crtend.o)" "\$d/musl-lib/crtn.o"
+		exec $gcc $flags -nostdlib -static -Wl,-pie,--no-dynamic-linker,-z,text \\
+			"\$d/musl-lib/rcrt1.o" "\$d/musl-lib/crti.o" "\$@" -L"\$d/musl-lib" \\
+			-Wl,--start-group -lc -lgcc -Wl,--end-group "\$d/musl-lib/crtn.o"
 	EOT
 	chmod 755 "$tmp/out/cc"
 }
@@ -133,7 +133,7 @@ mend_jansson() {
 # Everything configure would say is here and on the command line.
 make_jansson() {
 	mkdir -p "$tmp/out/lib" "$tmp/out/include" "$tmp/private"
-	cp -R "$cache/jansson" "$tmp/jansson"
+	source_of jansson "$jansson"
 	mend_jansson
 	cp "$tmp/jansson/src/jansson.h" "$tmp/out/include/"
 	cat >"$tmp/out/include/jansson_config.h" <<-'EOT'
@@ -153,7 +153,7 @@ make_jansson() {
 	for c in "$tmp"/jansson/src/*.c; do
 		o=$tmp/$(basename "$c" .c).o
 		"$tmp/out/cc" -c -Os -g0 -std=gnu11 -ffunction-sections -fdata-sections \
-			-fstack-protector-strong -fno-asynchronous-unwind-tables \
+			-fno-asynchronous-unwind-tables \
 			-ffile-prefix-map="$tmp=." -DHAVE_ENDIAN_H -DHAVE_FCNTL_H \
 			-DHAVE_SCHED_H -DHAVE_UNISTD_H -DHAVE_SYS_PARAM_H -DHAVE_SYS_STAT_H \
 			-DHAVE_SYS_TIME_H -DHAVE_SYS_TYPES_H -DHAVE_STDINT_H -DHAVE_OPEN \
@@ -170,23 +170,36 @@ make_jansson() {
 }
 
 build() {
-	fetch musl
-	fetch jansson
+	hard="-fPIE $("${0%/*}/hardening.sh" musl "$gcc")"
 	say "building musl and jansson for $arch (once, half a minute)"
+	mkdir "$tmp/out"
+	echo "$stamp" >"$tmp/out/.stamp"
+	echo "$versions" >"$tmp/out/.versions"
 	make_musl
 	make_cc
 	make_jansson
-	echo "$stamp" >"$tmp/out/.stamp"
-	chmod -R u=rwX,go=rX "$tmp/out"
-	mv -T "$tmp/out" "$result" 2>/dev/null || [ -f "$result/.stamp" ] || die "cannot write '$cache'"
+	keep "$tmp/out" "$result"
+}
+
+have() { kept "$apt_sources/musl_$musl" && kept "$apt_sources/jansson_$jansson"; }
+
+# fetch: into the cache. Where something is missing there, the lists are not good enough either.
+fetch() {
+	private_apt || return 1
+	# shellcheck disable=SC2086
+	choose "$(newest $packages)"
+	fetch_source musl "$musl" && fetch_source jansson "$jansson"
 }
 
 # One at a time: the second finds the sources that the first has fetched.
 exec 9>"$cache/.lock"
 flock 9
-[ -f "$result/.stamp" ] || build
+{ [ -n "$musl" ] && [ -n "$jansson" ]; } || fall_back "$made" || :
+kept "$result" || have || fetch || fall_back "$made" || die "no musl and jansson to link with"
+kept "$result" || build
 exec 9>&-
 cp -R "$result" "$new"
+touch "$new/.versions"
 rm -rf "$dir"
 mv -T "$new" "$dir" 2>/dev/null || { [ -f "$dir/.stamp" ] || die "cannot create '$dir'"; }
 say "made $arch toolchain in $dir"
