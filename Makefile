@@ -104,6 +104,12 @@ $(B)/gen/.packages: $(if $(STATIC),$(S)/.stamp)
 		echo "make: libraries are missing ($(PKGS)); '$(SETUP) build' installs them" >&2; exit 1; }
 	@touch $@
 
+# Another release, compiler or flag makes new ones, too.
+$(LIB_OBJ) $(B)/obj/cmd/main.o: $(B)/gen/.flags
+$(B)/gen/.flags: export FLAGS = $(CC) $(CPPFLAGS) $(filter-out -Werror,$(ALL_CFLAGS))
+$(B)/gen/.flags: FORCE
+	$(keep_flags)
+
 -include $(LIB_OBJ:.o=.d) $(B)/obj/cmd/main.d
 
 # ---- the two commands of the README ----

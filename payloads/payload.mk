@@ -51,6 +51,17 @@ $(PB)/payloads/$(1)/inspect-sandbox-tools: $(PAYLOAD_SRC:%.c=$(PB)/payloads/$(1)
 endef
 $(foreach a,$(ARCHES),$(eval $(call payload_rules,$(a))))
 
+# The target is a file with $FLAGS, and new only if these are.
+define keep_flags
+@mkdir -p $(@D)
+@printf '%s\n' "$$FLAGS" | cmp -s - $@ || printf '%s\n' "$$FLAGS" >$@
+endef
+
+$(foreach a,$(ARCHES),$(PAYLOAD_SRC:%.c=$(PB)/payloads/$(a)/%.o)): $(PB)/payloads/.flags
+$(PB)/payloads/.flags: export FLAGS = $(PAYLOAD_CPP) $(filter-out -Werror,$(PAYLOAD_CFLAGS)) $(PAYLOAD_LDFLAGS)
+$(PB)/payloads/.flags: FORCE
+	$(keep_flags)
+
 # A test's "/* wrap: malloc calloc */" line becomes --wrap flags.
 wraps = $(addprefix -Wl$(comma)--wrap=,$(shell sed -n 's|^/\* wrap: \(.*\) \*/|\1|p' $(1)))
 comma := ,
