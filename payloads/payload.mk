@@ -15,11 +15,11 @@ PAYLOAD_WARN := -Wall -Wextra -Wshadow -Wvla -Wundef -Wformat=2 -Wpointer-arith 
 	-Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition
 PAYLOAD_CPP := -std=gnu11 -D_GNU_SOURCE -I. -DRELEASE='"$(RELEASE)"'
 PAYLOAD_CFLAGS := -Os -g0 -fno-common -ffunction-sections -fdata-sections -fno-ident \
-	-fstack-protector-strong -fno-asynchronous-unwind-tables -fno-unwind-tables \
+	-fno-asynchronous-unwind-tables -fno-unwind-tables \
 	'-ffile-prefix-map=$(CURDIR)=.' $(PAYLOAD_WARN) $(if $(DEV),-Werror)
-# Nobody makes RELRO read-only in a static program of musl; it would only fill up a page.
+# musl itself does not make RELRO read-only in a static program; sys_start() does.
 PAYLOAD_LDFLAGS := -s -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,noexecstack \
-	-Wl,-z,noseparate-code -Wl,-z,norelro
+	-Wl,-z,separate-code -Wl,-z,relro -Wl,-z,now
 # A program laid out for smaller pages than the kernel's does not start; arm64 and ppc64le kernels
 # with 64 KiB pages exist.
 PAYLOAD_PAGE_arm64 := 65536

@@ -5,12 +5,14 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -40,8 +42,26 @@ int sys_null(bool for_output)
 	return ends[for_output ? 1 : 0];
 }
 
+/* Of the program, which comes first, and of a static one is all. */
+static int seal_relro(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+	(void)size, (void)unused;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + part->p_vaddr, end = start + part->p_memsz;
+
+		if (part->p_type == PT_GNU_RELRO)
+			mprotect((void *)(start & -page), (end & -page) - (start & -page),
+				PROT_READ);
+	}
+	return 1;
+}
+
 void sys_start(void)
 {
+	dl_iterate_phdr(seal_relro, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	for (int fd = 0; fd <= 2; fd++) {
 		int null;

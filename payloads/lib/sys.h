@@ -14,7 +14,10 @@
 
 #include "payloads/lib/sha256.h"
 
-/* Opens 0, 1 and 2 where they are closed, and ignores SIGPIPE. */
+struct ucred; /* <sys/socket.h> */
+
+/* Makes what only the start had to write to read-only (RELRO), opens 0, 1 and 2 where they are
+   closed, and ignores SIGPIPE. */
 void sys_start(void);
 /* An empty input or a sink for output: /dev/null, or a pipe whose other end is closed. */
 int sys_null(bool for_output);

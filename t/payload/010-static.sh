@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Goal: every payload is a plain static program, and small. (t/cli/210-reproducible.sh builds it anew.)
+# Goal: every payload is a static program that runs at any address, with nothing writable that only its
+# start has to write to, and nothing writable that can be run; and small. (t/cli/210-reproducible.sh builds it anew.)
 # tier: check
 # shipped only: it is about how it was linked
 cd "$(dirname "$(realpath "$0")")/../.." || exit 1
@@ -12,13 +13,30 @@ ok() {
 }
 ARCHES=${ARCHES:-amd64 arm64}
 tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+
+# segments FILE: the flags of what is loaded, in order
+segments() { readelf -lW "$1" | awk '$1 == "LOAD" { f = $7; if ($8 !~ /^0x/) f = f $8; printf "%s%s", s, f; s = " " }'; }
+
+# pages PID FILE: the same of the program as it runs
+pages() { awk -v f="$2" '$6 == f { printf "%s%s", s, $2; s = " " }' "/proc/$1/maps"; }
+
 for a in $ARCHES; do
 	f=$B/payloads/$a/inspect-sandbox-tools
-	readelf -lW "$f" >"$tmp/headers" 2>&1
-	[ -s "$tmp/headers" ] && ! grep -qE 'INTERP|DYNAMIC|Error' "$tmp/headers"; ok $? "$a: no interpreter, nothing dynamic"
-	! grep -E 'GNU_STACK.*RWE|LOAD.*RWE' "$tmp/headers"; ok $? "$a: nothing both writable and executable"
-	size=$(stat -c %s "$f"); [ "$size" -lt 350000 ]; ok $? "$a: $size bytes"
+	readelf -hldW "$f" >"$tmp/headers" 2>&1
+	grep -q 'Type: *DYN' "$tmp/headers" && ! grep -qE 'INTERP|NEEDED|TEXTREL|Error' "$tmp/headers"
+	ok $? "$a: at any address, no interpreter, no library"
+	[ "$(segments "$f")" = "R RE R RW" ]; ok $? "$a: code, constants and data each by themselves"
+	grep -qE 'GNU_STACK.* RW ' "$tmp/headers"; ok $? "$a: no executable stack"
+	grep -q GNU_RELRO "$tmp/headers" && grep -q 'FLAGS.*BIND_NOW' "$tmp/headers"; ok $? "$a: relocations are sealed, all at the start"
+	size=$(stat -c %s "$f"); [ "$size" -lt 500000 ]; ok $? "$a: $size bytes"
 	! grep -aqF "$PWD" "$f"; ok $? "$a: no build path inside"
+	[ -z "$(payloads/toolchain.sh --emulator "$a")" ] || continue
+	mkfifo "$tmp/in" && exec 3<>"$tmp/in"
+	"$f" pipe <"$tmp/in" >"$tmp/out" 3<&- &
+	echo '{"jsonrpc":"2.0","method":"remote_version","id":1}' >&3
+	for _ in $(seq 600); do [ ! -s "$tmp/out" ] || break; sleep 0.1; done
+	[ "$(pages $! "$f")" = "r--p r-xp r--p r--p rw-p" ]; ok $? "$a: sealed while it runs"
+	exec 3>&- && rm "$tmp/in" && wait $!
 done
 echo "1..$count"
 exit $failed
