@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/buf.h"
 
+#include "engine/file.h"
 #include "engine/interrupt.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -115,12 +115,11 @@ int sb_buf_read_fd(struct sb_buf *buf, int fd, struct sb_err *err)
 
 int sb_buf_read_file(struct sb_buf *buf, const char *path, struct sb_err *err)
 {
-	sb_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+	sb_autoclose int fd = -1;
+	int found = sb_file_open(path, &fd, err);
 
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return 1;
-	if (fd < 0)
-		return sb_err_set(err, SB_FAILED, "cannot open '%s': %s", path, strerror(errno));
+	if (found)
+		return found;
 	if (sb_buf_read_fd(buf, fd, err) < 0)
 		return sb_err_wrap(err, "'%s'", path);
 	return 0;

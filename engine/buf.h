@@ -37,8 +37,8 @@ void sb_buf_reset(struct sb_buf *buf);
 void sb_buf_release(struct sb_buf *buf);
 
 /*
- * Add everything up to EOF of fd, or of the file at path. A file over the buffer's maximum is an
- * error. sb_buf_read_file returns 1 when there is no such file.
+ * Add everything up to EOF of fd, or of the regular file at path. A file over the buffer's maximum
+ * is an error. sb_buf_read_file returns 1 when there is no such file.
  */
 int sb_buf_read_fd(struct sb_buf *buf, int fd, struct sb_err *err) sb_must_check;
 int sb_buf_read_file(struct sb_buf *buf, const char *path, struct sb_err *err) sb_must_check;

@@ -52,7 +52,7 @@ void payload_bytes_release(struct payload_bytes *bytes);
 
 /*
  * Find or read them and check them against the pinned digest. Not built in: SB_UNSUPPORTED; file
- * missing: SB_USAGE; digest different: SB_MISMATCH with both digests.
+ * missing, unreadable or no regular one: SB_USAGE; digest different: SB_MISMATCH with both digests.
  */
 int payload_load(const struct conf_payload *which, struct payload_bytes *ret,
 	struct sb_err *err) sb_must_check;

@@ -55,8 +55,8 @@ while read -r name arch size sum; do
 
   is "$name: an ELF program for its machine" \
     "$(readelf -h "$file" | sed -nE 's/ +(Type|Machine): +//p' | xargs)" \
-    "EXEC (Executable file) $(elf_machine "$arch")"
-  is "$name: static" "$(readelf -lW "$file" | grep -cE 'INTERP|DYNAMIC')" 0
+    "DYN (Position-Independent Executable file) $(elf_machine "$arch")"
+  is "$name: static" "$(readelf -ldW "$file" | grep -cE 'INTERP|NEEDED')" 0
   is "$name: no executable stack" "$(readelf -lW "$file" | awk '$1 == "GNU_STACK" { print $7 }')" RW
   is "$name: stripped" "$(readelf -SW "$file" | grep -cE '\.(symtab|debug_)')" 0
   is "$name: no build id" "$(readelf -nW "$file" 2>/dev/null | grep -c 'Build ID')" 0

@@ -158,7 +158,8 @@ static void test_sb_buf_read_file__reports_what_it_cannot_read(void **state)
 
 	(void)state;
 	assert_int_equal(sb_buf_read_file(&buf, "/", &err), -1);
-	assert_int_equal(err.code, SB_FAILED);
+	assert_int_equal(err.code, SB_USAGE);
+	assert_string_equal(err.text, "'/' is not a regular file");
 	sb_err_clear(&err);
 	assert_int_equal(sb_buf_read_fd(&buf, -1, &err), -1);
 	assert_int_equal(err.code, SB_FAILED);
