@@ -2,6 +2,7 @@
 #include "engine/endpoint.h"
 
 #include "engine/buf.h"
+#include "engine/file.h"
 #include "engine/json.h"
 #include "engine/log.h"
 
@@ -156,13 +157,31 @@ static int set_socket(struct eng_endpoint *ret, const char *path, struct sb_err 
 	return ret->socket ? 0 : -1;
 }
 
+/*
+ * The URL as people may see it: no user name, as that may be a token, but for ssh, where it is of
+ * use; and never a password.
+ */
+static char *shown_url(const char *url, enum scheme scheme, const char *rest, struct sb_err *err)
+{
+	const char *at = scheme == SCHEME_UNIX ? NULL : strrchr(rest, '@');
+	const char *colon = at ? memchr(rest, ':', (size_t)(at - rest)) : NULL;
+
+	if (scheme == SCHEME_SSH) {
+		at = colon ? at : NULL;
+		rest = colon ? colon + 1 : rest;
+	}
+	if (at)
+		return make_text(err, "%.*s***%s", (int)(rest - url), url, at);
+	return make_text(err, "%s%s", *url == '/' ? "unix://" : "", url);
+}
+
 int eng_endpoint_parse(
 	const char *url, const char *why, struct eng_endpoint *ret, struct sb_err *err)
 {
 	const char *rest;
 	enum scheme scheme = split_scheme(url, &rest);
 
-	ret->url = make_text(err, "%s%s", *url == '/' ? "unix://" : "", url);
+	ret->url = shown_url(url, scheme, rest, err);
 	ret->why = make_text(err, "%s", why);
 	ret->prefix = make_text(err, "%s", "");
 	if (!ret->url || !ret->why || !ret->prefix)
@@ -180,15 +199,24 @@ int eng_endpoint_parse(
 			"%s: '%s': ssh is not spoken; forward the socket (ssh -nNT -L "
 			"/tmp/engine.sock:/var/run/docker.sock host) and use "
 			"unix:///tmp/engine.sock",
-			why, url);
+			why, ret->url);
 	default:
-		return fail_url(why, url, err);
+		return fail_url(why, ret->url, err);
 	}
+}
+
+static int fail_config(struct sb_err *err)
+{
+	err->code = SB_USAGE;
+	return sb_err_wrap(err, "docker configuration");
 }
 
 /* ---- TLS ---- */
 
-/* The three PEM files of a directory; certificate and key may be missing. */
+/*
+ * The three PEM files of a directory; any may be missing. One that is there and cannot be read must
+ * not pass for missing: without any, a context is spoken to in plain text.
+ */
 static int set_tls_files(struct eng_endpoint *ret, const char *dir, struct sb_err *err)
 {
 	struct {
@@ -198,10 +226,15 @@ static int set_tls_files(struct eng_endpoint *ret, const char *dir, struct sb_er
 
 	for (size_t i = 0; i < SB_ARRAY_SIZE(files); i++) {
 		sb_autofree char *path = make_text(err, "%s/%s", dir, files[i].name);
+		sb_autoclose int fd = -1;
+		int found;
 
 		if (!path)
 			return -1;
-		if (access(path, F_OK) == 0)
+		found = sb_file_open(path, &fd, err);
+		if (found < 0)
+			return fail_config(err);
+		if (found == 0)
 			*files[i].slot = sb_steal(path);
 	}
 	return 0;
@@ -256,12 +289,8 @@ static int read_json(const char *path, json_t **ret, struct sb_err *err)
 	sb_autobuf struct sb_buf text = SB_BUF_INIT(SB_MAX_CONFIG);
 	int found = sb_buf_read_file(&text, path, err);
 
-	if (found < 0) {
-		err->code = SB_USAGE;
-		return sb_err_wrap(err, "docker configuration");
-	}
 	if (found)
-		return 1;
+		return found < 0 ? fail_config(err) : 1;
 	*ret = sb_json_parse(sb_buf_str(&text), text.len, path, err);
 	if (*ret)
 		return 0;
@@ -359,6 +388,8 @@ static int from_context(const char *dir, const char *name, const char *why,
 		if (state <= 0)
 			return state;
 	}
+	if (!list && path && errno != ENOENT && errno != ENOTDIR)
+		sb_err_set(&unread, SB_USAGE, "cannot open '%s': %s", path, strerror(errno));
 	if (unread.code != SB_OK) {
 		*err = unread;
 		return sb_err_wrap(err, "%s: docker context '%s'", why, name);

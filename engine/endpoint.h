@@ -15,7 +15,7 @@ struct eng_endpoint {
 	char *socket; /* path of a Unix socket, or NULL */
 	char *host;   /* "name:port" of a TCP endpoint, or NULL */
 	char *prefix; /* path in front of every request ("" or "/engine") */
-	char *url;    /* as shown to people: unix:///run/docker.sock */
+	char *url;    /* as shown to people, without a password: unix:///run/docker.sock */
 	char *why;    /* which setting chose it */
 	bool tls, tls_verify;
 	char *ca, *cert, *key; /* PEM files, or NULL */

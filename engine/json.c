@@ -8,8 +8,14 @@ json_t *sb_json_parse(const char *data, size_t len, const char *what, struct sb_
 	json_error_t why;
 	json_t *doc = json_loadb(data, len, JSON_ALLOW_NUL, &why);
 
-	if (!doc)
-		sb_err_set(err, SB_FAILED, "%s is not valid JSON: %s", what, why.text);
+	if (!doc) {
+		/* What stands there may be a password. */
+		const char *near = strstr(why.text, " near '");
+
+		sb_err_set(err, SB_FAILED, "%s is not valid JSON: %.*s (line %d, column %d)", what,
+			near ? (int)(near - why.text) : (int)strlen(why.text), why.text, why.line,
+			why.column);
+	}
 	return doc;
 }
 

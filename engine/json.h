@@ -11,7 +11,9 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Parse one document (a new reference), or NULL with *err filled; `what` names it in the message.
+/*
+ * Parse one document (a new reference), or NULL with *err filled; `what` names it in the message,
+ * which quotes nothing of it.
  */
 json_t *sb_json_parse(
 	const char *data, size_t len, const char *what, struct sb_err *err) sb_must_check;

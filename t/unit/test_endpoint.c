@@ -149,6 +149,34 @@ static void test_eng_endpoint_parse__refuses_urls(void **state)
 	}
 }
 
+static void test_eng_endpoint_parse__shows_no_password(void **state)
+{
+	static const struct {
+		const char *url, *shown;
+	} rows[] = {
+		{"tcp://me:s3cret@h:1", "'tcp://***@h:1'"},
+		{"tcp://s3cret@h:1/x", "'tcp://***@h:1/x'"},
+		{"me:s3cret@h:1", "'***@h:1'"},
+		{"http://me:s3c/s3cret@h", "'http://***@h'"},
+		{"https://me:s3@s3cret@h", "'https://***@h'"},
+		{"ftp://me:s3cret@h", "'***@h'"},
+		{"ssh://me:s3cret@h", "'ssh://me:***@h'"},
+		{"ssh://me@h", "'ssh://me@h'"},
+		{"unix://a:b@c", "'unix://a:b@c'"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(rows); i++) {
+		sb_auto(eng_endpoint_release) struct eng_endpoint e = ENG_ENDPOINT_INIT;
+		struct sb_err err = SB_ERR_INIT;
+
+		assert_int_equal(eng_endpoint_parse(rows[i].url, "why", &e, &err), -1);
+		assert_null(strstr(err.text, "s3c"));
+		if (!strstr(err.text, rows[i].shown))
+			fail_msg("%s", err.text);
+	}
+}
+
 static void test_eng_endpoint_parse__knows_how_long_a_socket_path_can_be(void **state)
 {
 	(void)state;
@@ -344,6 +372,67 @@ static void test_eng_endpoint_find__takes_tls_of_a_context(void **state)
 	}
 }
 
+/* A name that leads to itself is what root cannot open, either. */
+static void put_loop(const char *name)
+{
+	char path[512];
+
+	put(name, "");
+	snprintf(path, sizeof(path), "%s/%s", home, name);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(symlink(path, path), 0);
+}
+
+static void test_eng_endpoint_find__takes_no_tls_that_cannot_be_read_for_none(void **state)
+{
+	static const char *const loops[] = {
+		"tls/aa/docker/ca.pem", "tls/aa/docker/key.pem", "tls/aa/docker", "tls/aa", "tls"};
+
+	(void)state;
+	setenv("DOCKER_CONTEXT", "remote", 1);
+	for (size_t i = 0; i < SB_ARRAY_SIZE(loops); i++) {
+		char name[128];
+
+		clean_home(NULL);
+		mkdir(home, 0700);
+		put_context("aa", "remote", "{\"Host\":\"tcp://h:2376\"}");
+		assert_found(NULL, "tcp://h:2376", "DOCKER_CONTEXT");
+		snprintf(name, sizeof(name), ".docker/contexts/%s", loops[i]);
+		put_loop(name);
+		assert_refused(NULL, SB_USAGE, "docker configuration: cannot open '");
+	}
+}
+
+static void test_eng_endpoint_find__tells_of_contexts_that_cannot_be_read(void **state)
+{
+	(void)state;
+	setenv("DOCKER_CONTEXT", "remote", 1);
+	assert_refused(NULL, SB_USAGE, "which does not exist");
+	put_loop(".docker/contexts/meta");
+	assert_refused(NULL, SB_USAGE, "/contexts/meta': ");
+}
+
+static void test_eng_endpoint_find__does_not_wait_for_a_file(void **state)
+{
+	static const char *const fifos[] = {".docker/config.json",
+		".docker/contexts/meta/aa/meta.json", ".docker/contexts/tls/aa/docker/ca.pem"};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(fifos); i++) {
+		char path[512];
+
+		clean_home(NULL);
+		mkdir(home, 0700);
+		put(".docker/config.json", "{\"currentContext\":\"remote\"}");
+		put_context("aa", "remote", "{\"Host\":\"tcp://h:2376\"}");
+		put(fifos[i], "");
+		snprintf(path, sizeof(path), "%s/%s", home, fifos[i]);
+		assert_int_equal(unlink(path), 0);
+		assert_int_equal(mkfifo(path, 0600), 0);
+		assert_refused(NULL, SB_USAGE, "' is not a regular file");
+	}
+}
+
 static void test_eng_endpoint_find__chooses_the_port_of_a_context_by_its_tls(void **state)
 {
 	sb_auto(eng_endpoint_release) struct eng_endpoint e = ENG_ENDPOINT_INIT;
@@ -526,6 +615,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_eng_endpoint_parse__takes_urls),
 		cmocka_unit_test(test_eng_endpoint_parse__refuses_urls),
+		cmocka_unit_test(test_eng_endpoint_parse__shows_no_password),
 		cmocka_unit_test(test_eng_endpoint_parse__knows_how_long_a_socket_path_can_be),
 		cmocka_unit_test(test_eng_endpoint_release__takes_an_empty_one_twice),
 		WITH_HOME(test_eng_endpoint_find__asks_the_settings_in_order),
@@ -535,6 +625,9 @@ int main(void)
 		WITH_HOME(test_eng_endpoint_find__reads_the_directory_of_docker_config),
 		WITH_HOME(test_eng_endpoint_find__is_not_stopped_by_another_contexts_file),
 		WITH_HOME(test_eng_endpoint_find__takes_tls_of_a_context),
+		WITH_HOME(test_eng_endpoint_find__takes_no_tls_that_cannot_be_read_for_none),
+		WITH_HOME(test_eng_endpoint_find__tells_of_contexts_that_cannot_be_read),
+		WITH_HOME(test_eng_endpoint_find__does_not_wait_for_a_file),
 		WITH_HOME(test_eng_endpoint_find__chooses_the_port_of_a_context_by_its_tls),
 		WITH_HOME(test_eng_endpoint_find__takes_tls_of_the_environment),
 		WITH_HOME(test_eng_endpoint_find__needs_a_ca_to_verify_with),

@@ -51,6 +51,21 @@ static void test_sb_json_parse__refuses_what_is_not_a_document(void **state)
 	}
 }
 
+static void test_sb_json_parse__quotes_nothing(void **state)
+{
+	static const char *const texts[] = {"{\"auth\":1 \"s3cret\"}", "{\"auth\":\"x\" s3cret}",
+		"{\"auth\": s3cret", "s3cret", "{\"auth\":\"s3cret\n\"}", "{\"s3cret"};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(texts); i++) {
+		struct sb_err err = SB_ERR_INIT;
+
+		assert_null(sb_json_parse(texts[i], strlen(texts[i]), "it", &err));
+		assert_null(strstr(err.text, "s3cr"));
+		assert_non_null(strstr(err.text, "(line 1, column "));
+	}
+}
+
 /* An engine passes on what people wrote: one label must not cost the whole document. */
 static void test_sb_json_str__does_not_know_a_string_with_a_nul(void **state)
 {
@@ -177,6 +192,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sb_json_parse__refuses_what_is_not_a_document),
+		cmocka_unit_test(test_sb_json_parse__quotes_nothing),
 		cmocka_unit_test(test_sb_json_str__does_not_know_a_string_with_a_nul),
 		cmocka_unit_test(test_sb_json_parse__refuses_deep_nesting),
 		cmocka_unit_test(test_sb_json_parse__reads_no_further_than_told),
