@@ -23,6 +23,8 @@ struct eng_http {
 	const struct eng_endpoint *endpoint;
 	CURL *easy;
 	bool ignore_interrupt;
+	bool kept;	/* the last exchange left its connection for the next */
+	bool unlasting; /* but such a connection was gone, once */
 	char problem[CURL_ERROR_SIZE];
 };
 
@@ -128,6 +130,16 @@ const char *eng_http_header(
 	return NULL;
 }
 
+int64_t eng_http_date(const struct eng_http_reply *reply)
+{
+	char value[64];
+	time_t date = -1;
+
+	if (eng_http_header(reply, "Date", value, sizeof(value)))
+		date = curl_getdate(value, NULL);
+	return date > 0 ? date : 0;
+}
+
 static bool ends_header(const struct sb_buf *headers)
 {
 	return headers->len >= 4 && !memcmp(headers->data + headers->len - 4, "\r\n\r\n", 4);
@@ -162,17 +174,35 @@ static size_t on_body(char *data, size_t one, size_t len, void *ctx)
 	return sb_buf_add(&reply->body, data, len, &transfer->err) < 0 ? 0 : len;
 }
 
-/* When a kept connection ends before the answer, libcurl sends once more; but what makes something
-   the engine may have begun to make. */
+/* What makes something the engine may have begun to make, when it does not answer. */
+static bool is_repeatable(const struct eng_http_req *req)
+{
+	return !strcmp(req->method, "GET") || !strcmp(req->method, "HEAD");
+}
+
+/* When a kept connection ends before the answer, libcurl sends once more. */
 static int on_send(void *ctx, char *to, char *from, int to_port, int from_port)
 {
 	struct transfer *transfer = ctx;
-	const char *method = transfer->req->method;
 
 	(void)to, (void)from, (void)to_port, (void)from_port;
-	if (transfer->sent++ > 0 && (!strcmp(method, "PUT") || !strcmp(method, "POST")))
+	if (transfer->sent++ > 0 && !is_repeatable(transfer->req))
 		return CURL_PREREQFUNC_ABORT;
 	return CURL_PREREQFUNC_OK;
+}
+
+/*
+ * Some proxies hang up after each answer without having said so. A request that reaches them before
+ * libcurl sees that is lost, and one that cannot be sent again would be for good: where a kept
+ * connection was gone once, such a request gets one of its own.
+ */
+static void learn_to_keep(struct eng_http *http, bool whole)
+{
+	long made = 0;
+
+	curl_easy_getinfo(http->easy, CURLINFO_NUM_CONNECTS, &made);
+	http->unlasting |= http->kept && made > 0;
+	http->kept = whole;
 }
 
 static int on_progress(
@@ -338,6 +368,16 @@ static int set_request(
 	return 0;
 }
 
+static void set_callbacks(CURL *easy, struct transfer *transfer)
+{
+	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+	curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_send);
+	curl_easy_setopt(easy, CURLOPT_PREREQDATA, transfer);
+}
+
 int eng_http_do(struct eng_http *http, const struct eng_http_req *req, struct eng_http_reply *reply,
 	struct sb_err *err)
 {
@@ -358,13 +398,11 @@ int eng_http_do(struct eng_http *http, const struct eng_http_req *req, struct en
 		set_request(easy, req, &headers, err) < 0)
 		return -1;
 	curl_easy_setopt(easy, CURLOPT_URL, url.data);
-	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
-	curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
-	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
-	curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
-	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_send);
-	curl_easy_setopt(easy, CURLOPT_PREREQDATA, &transfer);
+	set_callbacks(easy, &transfer);
+	curl_easy_setopt(
+		easy, CURLOPT_FRESH_CONNECT, http->unlasting && !is_repeatable(req) ? 1L : 0L);
 	code = curl_easy_perform(easy);
+	learn_to_keep(http, code == CURLE_OK);
 	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL);
 	reply->status = (int)status;
@@ -427,6 +465,16 @@ static const char *stream_problem(const struct eng_stream *stream, CURLcode code
 	return stream->problem[0] ? stream->problem : curl_easy_strerror(code);
 }
 
+/* A connection is reset where a program has not read what it was sent; what it said came before. */
+static bool is_end(const struct eng_stream *stream, int code, size_t len)
+{
+	long number = 0;
+
+	if (code == CURLE_RECV_ERROR)
+		curl_easy_getinfo(stream->easy, CURLINFO_OS_ERRNO, &number);
+	return code == CURLE_OK ? len == 0 : number == ECONNRESET;
+}
+
 int eng_stream_recv(struct eng_stream *stream, void *data, size_t size, int timeout_ms,
 	size_t *ret_len, struct sb_err *err)
 {
@@ -436,8 +484,10 @@ int eng_stream_recv(struct eng_stream *stream, void *data, size_t size, int time
 		int code = recv_now(stream, data, size, ret_len);
 		int left;
 
+		if (is_end(stream, code, *ret_len))
+			return 1;
 		if (code == CURLE_OK)
-			return *ret_len ? 0 : 1;
+			return 0;
 		if (code != CURLE_AGAIN)
 			return sb_err_set(err, SB_NO_ENGINE, "the engine broke off a stream: %s",
 				stream_problem(stream, (CURLcode)code));
@@ -592,7 +642,7 @@ static int recv_refusal(struct eng_stream *stream, struct eng_http_reply *reply,
 	struct sb_err *err)
 {
 	char value[32], chunk[4096];
-	size_t expected = SB_MAX_ERROR_REPLY;
+	size_t expected = SIZE_MAX;
 	bool chunked = eng_http_header(reply, "Transfer-Encoding", value, sizeof(value)) &&
 		       !strcasecmp(value, "chunked");
 

@@ -92,6 +92,9 @@ int eng_stream_half_close(struct eng_stream *stream, struct sb_err *err) sb_must
 const char *eng_http_header(
 	const struct eng_http_reply *reply, const char *name, char *value, size_t size);
 
+/* The other side's clock when it answered, in seconds since 1970; 0 if it does not say. */
+int64_t eng_http_date(const struct eng_http_reply *reply);
+
 /* Add `text` with everything but unreserved characters percent-encoded. */
 int eng_http_escape(struct sb_buf *buf, const char *text, struct sb_err *err) sb_must_check;
 

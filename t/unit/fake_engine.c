@@ -17,7 +17,8 @@
 
 enum {
 	FAKE_MAX_CONNECTIONS = 16,
-	FAKE_PATIENCE_MS = 5000, /* so that a test that hangs ends */
+	FAKE_PATIENCE_MS = 60 * 1000, /* so that a test that hangs ends */
+	FAKE_FLOOD_MS = 5000,
 };
 
 struct fake_connection {
@@ -116,7 +117,7 @@ static bool fake_send(struct fake_connection *c, const char *data, size_t len)
 
 static bool fake_flood(struct fake_connection *c, const struct fake_step *step)
 {
-	int64_t until = sb_deadline(FAKE_PATIENCE_MS);
+	int64_t until = sb_deadline(FAKE_FLOOD_MS);
 
 	while (sb_left_ms(until, 1))
 		if (!fake_send(c, step->data, step->len))
