@@ -42,6 +42,7 @@ static inline void sb_closep(int *fd)
  * says so. */
 enum {
 	SB_MAX_JSON_REPLY = 16 << 20,  /* one JSON document from an engine */
+	SB_MAX_LIST = 256 << 20,       /* the list of all containers, labels and all */
 	SB_MAX_ERROR_REPLY = 64 << 10, /* the body of an HTTP error */
 	SB_MAX_HEADERS = 64 << 10,     /* one HTTP header block */
 	SB_MAX_FRAME_TEXT = 64 << 10,  /* diagnostics kept of an exec's: of more, the last */

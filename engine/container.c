@@ -165,6 +165,18 @@ static int fail_inspect(const struct eng_client *client, const struct eng_http_r
 	return eng_refused(client, reply, SB_FAILED, "look up a container", err);
 }
 
+/* Else the engine would see another path, and answer with a redirection. What a slash is in: the
+   name by which another container's link calls one. */
+static bool is_name(const char *ref)
+{
+	for (const char *part = ref;; part = strchr(part, '/') + 1) {
+		if (!isalnum((unsigned char)*part))
+			return false;
+		if (!strchr(part, '/'))
+			return strlen(ref) <= SB_MAX_NAME;
+	}
+}
+
 int eng_container_inspect(
 	struct eng_client *client, const char *ref, struct eng_container *ret, struct sb_err *err)
 {
@@ -173,7 +185,9 @@ int eng_container_inspect(
 	sb_autobuf struct sb_buf path = SB_BUF_INIT(SB_MAX_HEADERS);
 	json_auto_t *doc = NULL;
 
-	if (!isalnum((unsigned char)*ref) || strlen(ref) > SB_MAX_NAME)
+	/* As inspecting tells it. */
+	ref += *ref == '/';
+	if (!is_name(ref))
 		return sb_err_set(err, SB_USAGE, "'%s' cannot be a container's name", ref);
 	if (eng_path_begin(client, &path, err) < 0 || sb_buf_adds(&path, "/containers/", err) < 0 ||
 		eng_http_escape(&path, ref, err) < 0 || sb_buf_adds(&path, "/json", err) < 0 ||
@@ -260,14 +274,22 @@ int eng_container_list(struct eng_client *client, bool all, json_t **ret, struct
 {
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
 	sb_autobuf struct sb_buf path = SB_BUF_INIT(SB_MAX_HEADERS);
+	/* A single image's labels can take what an answer about one container may. */
+	struct eng_http_req req = {.method = "GET", .max_reply = SB_MAX_LIST};
 	json_auto_t *doc = NULL;
 
 	if (eng_path_begin(client, &path, err) < 0 ||
-		sb_buf_addf(&path, err, "/containers/json%s", all ? "?all=true" : "") < 0 ||
-		eng_get_json(client, path.data, &doc, &reply, err) < 0)
+		sb_buf_addf(&path, err, "/containers/json%s", all ? "?all=true" : "") < 0)
 		return -1;
-	if (!doc)
+	req.path = path.data;
+	if (eng_call(client, &req, &reply, err) < 0)
+		return -1;
+	if (reply.status != 200)
 		return eng_refused(client, &reply, SB_FAILED, "list its containers", err);
+	doc = sb_json_parse(
+		sb_buf_str(&reply.body), reply.body.len, "the engine's list of containers", err);
+	if (!doc)
+		return -1;
 	if (!json_is_array(doc))
 		return sb_err_set(err, SB_FAILED, "the engine's list of containers is not a list");
 	*ret = sb_steal(doc);

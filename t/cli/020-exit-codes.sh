@@ -148,10 +148,11 @@ done
 
 # What answers, but is no engine: closes at once, or speaks something else.
 cat >"$tmp/fake.py" <<'END'
-import socket, sys
+import os, socket, sys
 s = socket.socket(socket.AF_UNIX)
-s.bind(sys.argv[1])
+s.bind(sys.argv[1] + ".new")
 s.listen()
+os.rename(sys.argv[1] + ".new", sys.argv[1])
 kept = []
 while True:
     c, _ = s.accept()
@@ -167,7 +168,6 @@ fake() { # fake NAME ANSWER: listens until the test ends
   python3 "$tmp/fake.py" "$tmp/$1.sock" "$2" &
   fakes+=("$!")
   until [ -S "$tmp/$1.sock" ]; do sleep 0.02; done
-  sleep 0.1
 }
 fakes=()
 trap 'kill "${fakes[@]}" 2>/dev/null || true; rm -rf "$tmp"' EXIT
@@ -235,6 +235,12 @@ sb inject --host "$tmp/engine.sock" 0a 0b
 exits "several containers, none there: exit 4" 4
 sb inject --host "$tmp/engine.sock" 0a 2b
 exits "several containers, several causes: exit 8" 8
+sb --host "$tmp/engine.sock" 2b 0a
+exits "a first one that there is stands for itself: exit 8" 8
+is "a first one that there is does not hold up the next" "$(wc -l <"$tmp/run.err")" 2
+sb --host "$tmp/engine.sock" 0a 2b
+exits "a first one that there is not: exit 4" 4
+is "a first one that there is not holds up the next" "$(wc -l <"$tmp/run.err")" 1
 
 # ---- 130: a signal while nobody reads what is written, more than a pipe holds ----
 

@@ -29,6 +29,9 @@ fails 'a mistyped command on its own' 4 "no container 'sbt-list'.*if a command w
 run "$SBINJECT" -- sbt-list
 is 'what cannot be a command is not taken for one' "$rc $(grep -c 'a command' <<<"$err")" '4 0'
 "$SBINJECT" remove "$name" >/dev/null
+fails 'a slash behind the name' 2 "'$name/' cannot be a container's name" "$SBINJECT" "$name/"
+run "$SBINJECT" status "/$name"
+is 'a slash before the name: as none' "$rc $err" "7 sbinject: /$name: not injected; 'sbinject inject' does it"
 run "$SBINJECT" --json sbt-none
 is 'json: failure is one object' "$(jq -c '[.container,.ok,.code,.exit]' <<<"$out")" '["sbt-none",false,"no-container",4]'
 
