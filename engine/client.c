@@ -210,24 +210,36 @@ const struct eng_endpoint *eng_client_endpoint(const struct eng_client *client)
 	return client->endpoint;
 }
 
-int eng_client_arch(struct eng_client *client, const char **ret, struct sb_err *err)
+static void copy_text(char *dst, size_t size, const json_t *doc, const char *key)
+{
+	const char *text = sb_json_str(doc, key);
+
+	if (text)
+		sb_text_clean(dst, size, text, strlen(text));
+}
+
+int eng_ask_version(struct eng_client *client, struct sb_err *err)
 {
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
 	sb_autobuf struct sb_buf path = SB_BUF_INIT(SB_MAX_HEADERS);
 	json_auto_t *doc = NULL;
 	const char *arch;
 
-	*ret = client->arch;
-	if (client->asked_arch)
+	if (client->asked_version)
 		return 0;
 	if (eng_path_begin(client, &path, err) < 0 || sb_buf_adds(&path, "/version", err) < 0 ||
 		eng_get_json(client, path.data, &doc, &reply, err) < 0)
 		return -1;
-	client->asked_arch = true;
-	arch = sb_json_str(doc, "Arch");
-	if (arch)
-		sb_text_clean(client->arch, sizeof(client->arch), arch, strlen(arch));
+	client->asked_version = true;
+	copy_text(client->arch, sizeof(client->arch), doc, "Arch");
+	copy_text(client->built, sizeof(client->built), doc, "BuildTime");
 	return 0;
+}
+
+int eng_client_arch(struct eng_client *client, const char **ret, struct sb_err *err)
+{
+	*ret = client->arch;
+	return eng_ask_version(client, err);
 }
 
 void eng_begin_work(struct eng_client *client, int timeout_ms)

@@ -12,11 +12,17 @@ struct eng_client {
 	enum eng_kind kind;
 	char version[64];
 	char api[16];
-	char arch[32];
-	bool asked_arch;
+	char arch[32], built[40];
+	bool asked_version;
 	int64_t deadline;
 	int64_t cleanup_end; /* SB_NEVER before there is any */
 };
+
+/* Fill arch and built: one request, the first time. */
+int eng_ask_version(struct eng_client *client, struct sb_err *err) sb_must_check;
+
+/* Fill `seen`. */
+void eng_note_seen(struct eng_client *client, const struct eng_container *container);
 
 /* Start a path: "/v<api>". */
 int eng_path_begin(
