@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 #include "cmd/out.h"
 #include "cmd/usage.h"
+#include "engine/guard.h"
 #include "engine/log.h"
 
 #include <fcntl.h>
@@ -160,6 +161,8 @@ int main(int argc, char **argv)
 	bool first_is_name;
 
 	open_standard_files();
+	if (argc == 2 && !strcmp(argv[1], ENG_GUARD_WORD))
+		return eng_guard_main();
 	set_signals();
 	out_init(has_word(argv, "--json"), false);
 	if (!args ||

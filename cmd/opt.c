@@ -14,6 +14,8 @@ const struct opt_spec opt_specs[OPT_COUNT] = {
 		"insist on release=, wire= or sha256=; else exit 6"},
 	[OPT_GRAFT] = {0, "graft", NULL,
 		"allow a short-lived helper container where the root is read-only"},
+	[OPT_NO_PAUSE] = {0, "no-pause", NULL,
+		"look into a running container as it is, where Docker makes that unsafe"},
 	[OPT_TIMEOUT] = {'t', "timeout", "SECONDS", "time limit for each container; 0: none"},
 	[OPT_JOBS] = {'j', "jobs", "N", "containers worked on at once (default 4)"},
 	[OPT_DRY_RUN] = {'n', "dry-run", NULL, "say what would be done, change nothing"},

@@ -15,6 +15,7 @@ enum opt_id {
 	OPT_CLIENT,
 	OPT_REQUIRE,
 	OPT_GRAFT,
+	OPT_NO_PAUSE,
 	OPT_TIMEOUT,
 	OPT_JOBS,
 	OPT_DRY_RUN,
@@ -39,7 +40,7 @@ enum opt_id {
 #define OPTS_ENGINE (OPTS_ANY | OPT(HOST) | OPT(TIMEOUT))
 /* By those that do one thing to each of several containers. */
 #define OPTS_EACH (OPT(JOBS) | OPT(JSON) | OPT(QUIET))
-#define OPTS_RULES (OPTS_ENGINE | OPT(CONFIG) | OPT(CLIENT) | OPT(REQUIRE))
+#define OPTS_RULES (OPTS_ENGINE | OPT(CONFIG) | OPT(CLIENT) | OPT(REQUIRE) | OPT(NO_PAUSE))
 /* By those that put a program into a container. */
 #define OPTS_DELIVER (OPTS_RULES | OPT(GRAFT))
 

@@ -179,7 +179,11 @@ static int probe(const struct cmd_env *env, struct sb_err *err)
 		return -1;
 	ctx = (struct recon_engine_ctx){session.client, plan.container.id};
 	io = recon_engine_io(&ctx);
-	if (recon_probe(&io, &plan.container, &plan.image, eng_client_kind(session.client), &report,
+	eng_set_caution(session.client, cmd_has(env, OPT_NO_PAUSE) ? ENG_DARE : ENG_PAUSE);
+	eng_hold_begin(session.client);
+	if (eng_hold_end(session.client,
+		    recon_probe(&io, &plan.container, &plan.image, eng_client_kind(session.client),
+			    &report, err),
 		    err) < 0)
 		return -1;
 	if (cmd_has(env, OPT_JSON)) {
@@ -208,7 +212,7 @@ const struct cmd cmd_probe = {
 	.help = "Everything is read through the engine; nothing of the container is executed, so "
 		"it works\n"
 		"on stopped and paused ones too.\n",
-	.opts = OPTS_ENGINE | OPT(JSON),
+	.opts = OPTS_ENGINE | OPT(NO_PAUSE) | OPT(JSON),
 	.min_args = 1,
 	.max_args = 1,
 	.default_timeout_s = 60,

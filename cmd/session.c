@@ -39,6 +39,7 @@ struct plan_opts cmd_plan_opts(const struct cmd_env *env, const struct cmd_sessi
 		.require = env->opts.require,
 		.start = cmd_has(env, OPT_START),
 		.graft = cmd_has(env, OPT_GRAFT),
+		.no_pause = cmd_has(env, OPT_NO_PAUSE),
 		.key = &session->key,
 	};
 }

@@ -70,16 +70,17 @@ int eng_stat_parse(const char *header, struct eng_stat *ret, struct sb_err *err)
 	return 0;
 }
 
+/* Every request begins with this. */
 static int archive_path(struct eng_client *client, const char *id, const char *path,
 	struct sb_buf *out, struct sb_err *err)
 {
-	if (eng_path_begin(client, out, err) < 0 ||
+	if (eng_hold_for(client, id, err) < 0 || eng_path_begin(client, out, err) < 0 ||
 		sb_buf_addf(out, err, "/containers/%s/archive?path=", id) < 0)
 		return -1;
 	return eng_http_escape(out, path, err);
 }
 
-int eng_archive_stat(struct eng_client *client, const char *id, const char *path,
+static int do_stat(struct eng_client *client, const char *id, const char *path,
 	struct eng_stat *ret, struct sb_err *err)
 {
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
@@ -100,6 +101,13 @@ int eng_archive_stat(struct eng_client *client, const char *id, const char *path
 	if (!eng_http_header(&reply, "X-Docker-Container-Path-Stat", header, sizeof(header)))
 		return sb_err_set(err, SB_FAILED, "the engine tells nothing about '%s'", path);
 	return eng_stat_parse(header, ret, err);
+}
+
+int eng_archive_stat(struct eng_client *client, const char *id, const char *path,
+	struct eng_stat *ret, struct sb_err *err)
+{
+	eng_hold_begin(client);
+	return eng_hold_end(client, do_stat(client, id, path, ret, err), err);
 }
 
 struct gather {
@@ -149,7 +157,7 @@ static int get_first(struct eng_client *client, const char *id, const char *path
 		sb_buf_str(&gather.tar), gather.tar.len, max_bytes, ret_type, out, err);
 }
 
-int eng_archive_read(struct eng_client *client, const char *id, const char *path, size_t max_bytes,
+static int do_read(struct eng_client *client, const char *id, const char *path, size_t max_bytes,
 	struct sb_buf *out, struct sb_err *err)
 {
 	enum eng_type type = ENG_SPECIAL;
@@ -161,11 +169,18 @@ int eng_archive_read(struct eng_client *client, const char *id, const char *path
 	if (type != ENG_LINK)
 		return 1;
 	/* Docker sends the link itself; its status names where the link ends. */
-	ret = eng_archive_stat(client, id, path, &link, err);
+	ret = do_stat(client, id, path, &link, err);
 	if (ret || link.type != ENG_LINK || link.link[0] != '/')
 		return ret < 0 ? -1 : 1;
 	ret = get_first(client, id, link.link, max_bytes, &type, out, err);
 	return ret || type == ENG_FILE ? ret : 1;
+}
+
+int eng_archive_read(struct eng_client *client, const char *id, const char *path, size_t max_bytes,
+	struct sb_buf *out, struct sb_err *err)
+{
+	eng_hold_begin(client);
+	return eng_hold_end(client, do_read(client, id, path, max_bytes, out, err), err);
 }
 
 static const struct {
@@ -179,6 +194,8 @@ static const struct {
 	{"not a directory", SB_UNSUPPORTED, "something else is where a directory has to be"},
 	{"no such container", SB_NO_CONTAINER, "it is gone"},
 	{"does not exist", SB_NO_CONTAINER, "it is gone"},
+	/* Docker, of a container that is there, while something else looks into it or ends it. */
+	{"could not find the file / in", SB_FAILED, "its root could not be opened"},
 };
 
 static int fail_put(
@@ -188,7 +205,7 @@ static int fail_put(
 
 	eng_reply_message(reply, text, sizeof(text));
 	for (size_t i = 0; i < SB_ARRAY_SIZE(put_causes); i++)
-		if (strcasestr(text, put_causes[i].words))
+		if (eng_reply_says(reply, put_causes[i].words))
 			return sb_err_set(err, put_causes[i].code,
 				"cannot write into the container: %s (%s: %s)", put_causes[i].cause,
 				eng_client_kind_name(client), text);
@@ -196,7 +213,7 @@ static int fail_put(
 		"write into the container", err);
 }
 
-int eng_archive_put(struct eng_client *client, const char *id, const char *path, const void *tar,
+static int do_put(struct eng_client *client, const char *id, const char *path, const void *tar,
 	size_t len, struct sb_err *err)
 {
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
@@ -215,4 +232,11 @@ int eng_archive_put(struct eng_client *client, const char *id, const char *path,
 	if (eng_call(client, &req, &reply, err) < 0)
 		return -1;
 	return reply.status == 200 ? 0 : fail_put(client, &reply, err);
+}
+
+int eng_archive_put(struct eng_client *client, const char *id, const char *path, const void *tar,
+	size_t len, struct sb_err *err)
+{
+	eng_hold_begin(client);
+	return eng_hold_end(client, do_put(client, id, path, tar, len, err), err);
 }

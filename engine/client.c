@@ -28,9 +28,11 @@ int eng_path_begin(const struct eng_client *client, struct sb_buf *path, struct 
 
 int eng_limit_time(const struct eng_client *client, struct eng_http_req *req, struct sb_err *err)
 {
-	if (client->deadline == SB_NEVER)
+	int64_t pause_end = client->hold.paused ? client->hold.until : SB_NEVER;
+
+	if (client->deadline == SB_NEVER && pause_end == SB_NEVER)
 		return 0;
-	req->timeout_ms = sb_left_ms(client->deadline, INT_MAX);
+	req->timeout_ms = sb_left_ms(client->deadline, sb_left_ms(pause_end, INT_MAX));
 	if (req->timeout_ms == 0)
 		return sb_err_set(err, SB_NO_ENGINE,
 			"out of time before %s %s; --timeout allows more", req->method, req->path);
@@ -76,6 +78,11 @@ void eng_reply_message(const struct eng_http_reply *reply, char *text, size_t si
 	while (len && strchr(" \r\n\t", message[len - 1]))
 		len--;
 	sb_text_clean(text, size, message, len);
+}
+
+bool eng_reply_says(const struct eng_http_reply *reply, const char *words)
+{
+	return strcasestr(sb_buf_str(&reply->body), words) != NULL;
 }
 
 int eng_refused(const struct eng_client *client, const struct eng_http_reply *reply,
@@ -223,7 +230,6 @@ int eng_ask_version(struct eng_client *client, struct sb_err *err)
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
 	sb_autobuf struct sb_buf path = SB_BUF_INIT(SB_MAX_HEADERS);
 	json_auto_t *doc = NULL;
-	const char *arch;
 
 	if (client->asked_version)
 		return 0;

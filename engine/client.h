@@ -4,6 +4,7 @@
 #define ENGINE_CLIENT_H
 
 #include "engine/engine.h"
+#include "engine/hold.h"
 #include "engine/http.h"
 
 struct eng_client {
@@ -16,6 +17,12 @@ struct eng_client {
 	bool asked_version;
 	int64_t deadline;
 	int64_t cleanup_end; /* SB_NEVER before there is any */
+	enum eng_caution caution;
+	struct eng_hold hold;
+	struct {
+		char id[65]; /* "": of none, or it may do something else now */
+		bool runs, has_mounts;
+	} seen; /* of the container that was inspected last */
 };
 
 /* Fill arch and built: one request, the first time. */
@@ -45,6 +52,9 @@ int eng_get_json(struct eng_client *client, const char *path, json_t **ret,
 
 /* The engine's own words in a refusal: the JSON member "message", else the text, else "". */
 void eng_reply_message(const struct eng_http_reply *reply, char *text, size_t size);
+
+/* Whether those words are anywhere in it, in capitals or not. */
+bool eng_reply_says(const struct eng_http_reply *reply, const char *words);
 
 /* Set the error for a refusal: "docker refuses to <what>: <its words> (HTTP <status>)". */
 int eng_refused(const struct eng_client *client, const struct eng_http_reply *reply,

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 void eng_container_release(struct eng_container *container)
 {
@@ -142,23 +143,20 @@ int eng_container_parse(
 }
 
 /* How the engines say that a prefix fits several containers. */
-static bool says_ambiguous(const char *text)
+static bool says_ambiguous(const struct eng_http_reply *reply)
 {
-	return strcasestr(text, "multiple IDs") || strcasestr(text, "more than one") ||
-	       strcasestr(text, "ambiguous");
+	return eng_reply_says(reply, "multiple IDs") || eng_reply_says(reply, "more than one") ||
+	       eng_reply_says(reply, "ambiguous");
 }
 
 static int fail_inspect(const struct eng_client *client, const struct eng_http_reply *reply,
 	const char *ref, struct sb_err *err)
 {
-	char text[400];
-
-	eng_reply_message(reply, text, sizeof(text));
-	if (says_ambiguous(text))
+	if (says_ambiguous(reply))
 		return sb_err_set(err, SB_NO_CONTAINER,
 			"container '%s' is ambiguous: more than one id begins like that", ref);
 	/* Podman says so with 500 of one that is deleted between its own two looks. */
-	if (reply->status == 404 || strcasestr(text, "no such container"))
+	if (reply->status == 404 || eng_reply_says(reply, "no such container"))
 		return sb_err_set(err, SB_NO_CONTAINER,
 			"no container '%s' on %s at '%s'; 'sbinject ls' shows those that run", ref,
 			eng_client_kind_name(client), client->endpoint->url);
@@ -197,6 +195,8 @@ int eng_container_inspect(
 		return fail_inspect(client, &reply, ref, err);
 	if (eng_container_parse(client->kind, doc, &container, err) < 0)
 		return -1;
+	container.told_at = eng_http_date(&reply);
+	eng_note_seen(client, &container);
 	*ret = container;
 	container = (struct eng_container)ENG_CONTAINER_INIT;
 	return 0;
@@ -213,6 +213,29 @@ static const char *const state_advice[][2] = {
 bool eng_container_runs(const struct eng_container *container)
 {
 	return !strcmp(container->state, "running");
+}
+
+/* "2026-01-31T23:59:59.123456789Z", as Docker writes it; 0 for anything else. */
+static int64_t parse_time(const char *text)
+{
+	const char *rest;
+	struct tm tm = {0};
+
+	rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	if (!rest)
+		return 0;
+	if (*rest == '.')
+		rest += 1 + strspn(rest + 1, "0123456789");
+	return strcmp(rest, "Z") ? 0 : timegm(&tm);
+}
+
+int64_t eng_container_uptime(const struct eng_container *container)
+{
+	int64_t since = parse_time(text_at(container->doc, "State.StartedAt"));
+
+	if (!eng_container_runs(container) || since <= 0 || container->told_at < since)
+		return 0;
+	return container->told_at - since;
 }
 
 int eng_container_need_running(const struct eng_container *container, struct sb_err *err)

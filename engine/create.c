@@ -66,6 +66,7 @@ int eng_container_start(
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
 	struct eng_http_req req = {.method = "POST"};
 
+	client->seen.id[0] = '\0';
 	if (request(client, &req, "/containers/%s/start", id, &reply, err) < 0)
 		return -1;
 	/* 304: it runs already */

@@ -88,6 +88,7 @@ struct eng_container {
 	const char *path;  /* the program of pid 1 */
 	const char *arch;  /* of the image manifest, where inspect tells it; else "" */
 	json_t *labels;	   /* borrowed, may be NULL */
+	int64_t told_at;   /* by the engine's clock, in seconds since 1970; 0 if not known */
 	bool read_only;	   /* the root file system */
 	bool privileged;
 	struct eng_mount *mounts; /* owned; --tmpfs entries included */
@@ -101,14 +102,17 @@ struct eng_container {
 void eng_container_release(struct eng_container *container);
 
 /*
- * Look a container up by name, id or unique id prefix. An unknown or ambiguous one is
- * SB_NO_CONTAINER.
+ * Look a container up by name, id or unique id prefix; a slash before it is as good as none. An
+ * unknown or ambiguous one is SB_NO_CONTAINER, what no container can be called SB_USAGE.
  */
 int eng_container_inspect(struct eng_client *client, const char *ref, struct eng_container *ret,
 	struct sb_err *err) sb_must_check;
 
 /* Whether something can be executed in there now. */
 bool eng_container_runs(const struct eng_container *container);
+
+/* For how many seconds it has been running, all by the engine's clock; 0 where that is not told. */
+int64_t eng_container_uptime(const struct eng_container *container);
 
 /* 0 when it runs; else SB_NO_CONTAINER naming the state. */
 int eng_container_need_running(
@@ -173,6 +177,39 @@ int eng_archive_read(struct eng_client *client, const char *id, const char *path
 /* Unpack an uncompressed tar below `path`, which must be a directory. */
 int eng_archive_put(struct eng_client *client, const char *id, const char *path, const void *tar,
 	size_t len, struct sb_err *err) sb_must_check;
+
+/* ---- the archive API and a container that strikes back (hold.c) ---- */
+
+/*
+ * Docker before 29.5.1 can be made to mount a volume of a container over a directory of the host
+ * while it carries out any of the requests above (race.h). It takes a container that runs and has
+ * mounts: it is exposed.
+ */
+int eng_is_exposed(
+	struct eng_client *client, const char *id, bool *ret, struct sb_err *err) sb_must_check;
+
+/*
+ * What is done about a request for such a one. ENG_PAUSE, which is how a client begins: the
+ * container is paused meanwhile; where that is not possible, the request fails with SB_UNSUPPORTED.
+ * ENG_REFUSE: it fails so at once. ENG_DARE: nothing.
+ */
+enum eng_caution { ENG_PAUSE, ENG_REFUSE, ENG_DARE };
+void eng_set_caution(struct eng_client *client, enum eng_caution caution);
+
+/*
+ * The requests between these two share one pause, which begins with the first that needs it. They
+ * are about one container, and nothing may be run in it meanwhile. Can be nested. The second gives
+ * back `ret`, or -1 where the container could not be unpaused.
+ */
+void eng_hold_begin(struct eng_client *client);
+int eng_hold_end(struct eng_client *client, int ret, struct sb_err *err) sb_must_check;
+
+/* Between them, what each request begins with: pause the container now, if it must be. */
+int eng_hold_for(struct eng_client *client, const char *id, struct sb_err *err) sb_must_check;
+
+/* Whether one that is paused can be so by another run of this program, for a moment. */
+int eng_may_be_paused_by_us(struct eng_client *client, const struct eng_container *container,
+	bool *ret, struct sb_err *err) sb_must_check;
 
 /* ---- running a program (exec.c) ---- */
 

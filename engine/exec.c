@@ -11,6 +11,7 @@
 enum {
 	STATUS_WAIT_MS = 3000, /* the engine may learn of the end after the stream's end */
 	STATUS_PAUSE_MS = 20,
+	PAUSED_MS = 5000,
 };
 
 struct eng_exec {
@@ -19,7 +20,8 @@ struct eng_exec {
 	struct eng_frames frames;
 	struct sb_buf stderr_text;
 	char id[129];
-	bool attached; /* `id` is a container's */
+	bool attached;	   /* `id` is a container's */
+	char piece[65536]; /* of the stream; a small stack has no room for it */
 };
 
 /* What one read collects. */
@@ -59,15 +61,14 @@ static int keep_id(struct eng_exec *exec, const struct eng_http_reply *reply, st
 
 static enum sb_code refusal_code(const struct eng_http_reply *reply)
 {
-	char text[400];
-
-	eng_reply_message(reply, text, sizeof(text));
 	if (reply->status == 404 || reply->status == 409 ||
-		strcasestr(text, "on running containers") || strcasestr(text, "is not running"))
+		eng_reply_says(reply, "on running containers") ||
+		eng_reply_says(reply, "is not running"))
 		return SB_NO_CONTAINER;
-	return SB_FAILED;
+	return eng_reply_says(reply, "unable to find user") ? SB_UNSUPPORTED : SB_FAILED;
 }
 
+/* 1: the container is paused. */
 static int create(struct eng_exec *exec, const char *container, enum eng_exec_user user,
 	const char *const *argv, struct sb_err *err)
 {
@@ -85,10 +86,31 @@ static int create(struct eng_exec *exec, const char *container, enum eng_exec_us
 	req.path = path.data;
 	if (eng_call(exec->client, &req, &reply, err) < 0)
 		return -1;
-	if (reply.status != 201)
-		return eng_refused(exec->client, &reply, refusal_code(&reply),
-			"run a program in the container", err);
-	return keep_id(exec, &reply, err);
+	if (reply.status == 201)
+		return keep_id(exec, &reply, err);
+	(void)eng_refused(
+		exec->client, &reply, refusal_code(&reply), "run a program in the container", err);
+	return eng_reply_says(&reply, "is paused") ? 1 : -1;
+}
+
+/* A pause by another run (hold.h) is short. */
+static int create_awake(struct eng_exec *exec, const char *container, enum eng_exec_user user,
+	const char *const *argv, struct sb_err *err)
+{
+	int64_t until = sb_deadline(PAUSED_MS);
+	bool exposed = false;
+	int ret;
+
+	while ((ret = create(exec, container, user, argv, err)) == 1) {
+		struct sb_err ignored = SB_ERR_INIT;
+
+		if (sb_left_ms(until, 1) == 0 ||
+			eng_is_exposed(exec->client, container, &exposed, &ignored) < 0 || !exposed)
+			return -1;
+		sb_err_clear(err);
+		sb_sleep_ms(STATUS_PAUSE_MS);
+	}
+	return ret;
 }
 
 /* A container's own streams come without a body to ask for them. */
@@ -139,7 +161,7 @@ int eng_exec_start(struct eng_client *client, const char *id, enum eng_exec_user
 	if (!exec)
 		return -1;
 	sb_log(SB_TRACE_EXEC, "%s %s in %.12s", argv[0], argv[1] ? argv[1] : "", id);
-	if (create(exec, id, user, argv, err) < 0 || open_streams(exec, err) < 0)
+	if (create_awake(exec, id, user, argv, err) < 0 || open_streams(exec, err) < 0)
 		return -1;
 	*ret = sb_steal(exec);
 	return 0;
@@ -255,15 +277,14 @@ static int take_in(struct eng_exec *exec, int timeout_ms, struct sb_buf *out, si
 	struct sb_err *err)
 {
 	int left = sb_left_ms(exec->client->deadline, timeout_ms), ret;
-	char chunk[65536];
 
 	if (check_time(exec, err) < 0)
 		return -1;
-	ret = eng_stream_recv(exec->stream, chunk, sizeof(chunk), left, ret_len, err);
+	ret = eng_stream_recv(exec->stream, exec->piece, sizeof(exec->piece), left, ret_len, err);
 	if (ret == 1 && !eng_frames_is_whole(&exec->frames))
 		return sb_err_set(err, SB_NO_ENGINE,
 			"the engine broke off a stream in the middle of its output");
-	return ret ? ret : feed(exec, chunk, *ret_len, out, err);
+	return ret ? ret : feed(exec, exec->piece, *ret_len, out, err);
 }
 
 int eng_exec_read(struct eng_exec *exec, int timeout_ms, struct sb_buf *out, struct sb_err *err)

@@ -7,7 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LOOKS = 6, LOOK_PAUSE_MS = 50 }; /* whether the container still runs, after a failure */
+enum {
+	LOOKS = 6, /* whether the container still runs, after a failure */
+	LOOK_PAUSE_MS = 50,
+	PAUSED_MS = 5 * 1000,
+};
 
 void plan_release(struct plan *plan)
 {
@@ -61,14 +65,34 @@ static int find_facts(struct plan *plan, const struct plan_opts *opts, struct sb
 	return 0;
 }
 
+/* A pause by another run is short; one that lasts is the user's. */
+static int inspect_awake(
+	struct eng_client *client, const char *ref, struct eng_container *ret, struct sb_err *err)
+{
+	int64_t until = sb_deadline(PAUSED_MS);
+	bool may_be_ours;
+
+	for (;;) {
+		if (eng_container_inspect(client, ref, ret, err) < 0 ||
+			eng_may_be_paused_by_us(client, ret, &may_be_ours, err) < 0)
+			return -1;
+		if (!may_be_ours || sb_left_ms(until, 1) == 0)
+			return 0;
+		eng_container_release(ret);
+		sb_sleep_ms(LOOK_PAUSE_MS);
+	}
+}
+
 int plan_look(struct eng_client *client, const struct plan_opts *opts, const char *ref,
 	struct plan *ret, struct sb_err *err)
 {
 	ret->client = client;
 	ret->conf = opts->conf;
-	if (eng_container_inspect(client, ref, &ret->container, err) < 0)
+	eng_set_caution(client, opts->no_pause ? ENG_DARE : ENG_PAUSE);
+	if (inspect_awake(client, ref, &ret->container, err) < 0)
 		return -1;
-	return find_facts(ret, opts, err);
+	eng_hold_begin(client);
+	return eng_hold_end(client, find_facts(ret, opts, err), err);
 }
 
 static int check_require(
@@ -176,6 +200,8 @@ enum plan_presence plan_presence(const struct plan *plan)
 
 	if (eng_container_inspect(plan->client, plan->container.id, &now, &err) < 0)
 		return err.code == SB_NO_CONTAINER ? PLAN_GONE : PLAN_RUNS;
+	if (!strcmp(now.state, "paused"))
+		return PLAN_RUNS;
 	if (!eng_container_runs(&now))
 		return strcmp(now.state, "removing") && strcmp(now.state, "dead") ? PLAN_STOPPED
 										  : PLAN_GONE;

@@ -25,6 +25,7 @@ struct plan_opts {
 	bool start;	       /* a container that does not run will be started */
 	const struct key *key; /* for names that only this user knows */
 	bool graft;	       /* --graft */
+	bool no_pause;	       /* --no-pause */
 };
 
 struct plan {

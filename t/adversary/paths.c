@@ -180,6 +180,20 @@ static void plant_homes(unsigned n)
 	put_obstacle(home, n / ARRAY_SIZE(shared_homes));
 }
 
+/* A directory on the way to a mount, of the adversary's own, and a link to a directory of the host,
+   change places while an engine sets up the container's mounts there. */
+static void swap_mounts(unsigned n)
+{
+	static const char way[] = "/home/agent/way", link[] = "/home/agent/link";
+	struct stat st;
+
+	(void)n;
+	if (lstat(link, &st) < 0)
+		(void)!symlink(host_dir, link);
+	for (int i = 0; i < SWAPS; i++)
+		swap(link, way);
+}
+
 /* Only where that does not fill somebody's disk. */
 static void fill_one(const char *dir, bool full)
 {
@@ -220,6 +234,7 @@ const struct attack path_attacks[] = {
 	{"infect-homes", infect_homes},
 	{"swap-homes", swap_homes},
 	{"plant-homes", plant_homes},
+	{"swap-mounts", swap_mounts},
 	{"fill", fill},
 	{NULL, NULL},
 };

@@ -16,8 +16,11 @@
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define PONG                                                                        \
-	"HTTP/1.1 200 OK\r\nApi-Version: 1.51\r\nServer: Docker/28.5.2 (linux)\r\n" \
+	"HTTP/1.1 200 OK\r\nApi-Version: 1.51\r\nServer: Docker/29.5.1 (linux)\r\n" \
 	"Content-Length: 2\r\n\r\nOK"
+#define LONG                                                                     \
+	"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" \
+	"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define JSON_HEAD(status) "HTTP/1.1 " #status " X\r\nContent-Type: application/json\r\n"
 #define CLOSING "Connection: close\r\n\r\n"
 #define UPGRADED "HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"
@@ -66,7 +69,7 @@ static void test_eng_open__settles_kind_and_version(void **state)
 		const char *raw, *pinned, *api, *version;
 		enum eng_kind kind;
 	} rows[] = {
-		{PONG, NULL, "1.51", "28.5.2", ENG_DOCKER},
+		{PONG, NULL, "1.51", "29.5.1", ENG_DOCKER},
 		{PING("API-Version: 1.41\r\nServer: Docker/20.10.24 (linux)\r\n"), NULL, "1.41",
 			"20.10.24", ENG_DOCKER},
 		{PING("Api-Version: 1.40\r\n"), NULL, "1.40", "", ENG_DOCKER},
@@ -245,18 +248,25 @@ static void test_eng_container_inspect__finds_one(void **state)
 	static const struct fake_step steps[] = {FAKE_ANSWER(PONG),
 		FAKE_ANSWER(JSON_HEAD(200) CLOSING "{\"Id\":\"" ID "\",\"Name\":\"/a\"}"),
 		FAKE_DO(FAKE_END)};
-	struct eng_container c = ENG_CONTAINER_INIT;
-	struct world w;
+	static const char *const names[][2] = {
+		{"a/b?c", "a%2Fb%3Fc"}, {"/web", "web"}, {"a..", "a.."}};
 
 	(void)state;
-	OPEN(&w, steps);
-	assert_int_equal(eng_container_inspect(w.client, "a/../b?c", &c, &w.err), 0);
-	assert_string_equal(c.name, "a");
-	eng_container_release(&c);
-	fake_stop(w.fake);
-	assert_non_null(strstr(fake_received(w.fake, 0, NULL),
-		"GET /v1.51/containers/a%2F..%2Fb%3Fc/json HTTP/1.1\r\n"));
-	close_world(&w);
+	for (size_t i = 0; i < SB_ARRAY_SIZE(names); i++) {
+		struct eng_container c = ENG_CONTAINER_INIT;
+		char request[80];
+		struct world w;
+
+		OPEN(&w, steps);
+		assert_int_equal(eng_container_inspect(w.client, names[i][0], &c, &w.err), 0);
+		assert_string_equal(c.name, "a");
+		eng_container_release(&c);
+		fake_stop(w.fake);
+		snprintf(request, sizeof(request), "GET /v1.51/containers/%s/json HTTP/1.1\r\n",
+			names[i][1]);
+		assert_non_null(strstr(fake_received(w.fake, 0, NULL), request));
+		close_world(&w);
+	}
 }
 
 static void test_eng_container_inspect__tells_why_not(void **state)
@@ -309,6 +319,8 @@ static void test_eng_container_inspect__tells_why_not(void **state)
 static void test_eng_container_inspect__refuses_names_that_cannot_be(void **state)
 {
 	static const struct fake_step steps[] = {FAKE_ANSWER(PONG), FAKE_DO(FAKE_STALL)};
+	static const char *const names[] = {"", "/", "//web", "web/", "/web/", "a//b", "a/../b",
+		"a/.", "./a", "..", "-a", " a"};
 	struct eng_container c = ENG_CONTAINER_INIT;
 	char name[SB_MAX_NAME + 2];
 	struct world w;
@@ -317,7 +329,9 @@ static void test_eng_container_inspect__refuses_names_that_cannot_be(void **stat
 	memset(name, 'a', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	OPEN(&w, steps);
-	assert_fails(&w, eng_container_inspect(w.client, "", &c, &w.err), SB_USAGE, "''");
+	for (size_t i = 0; i < SB_ARRAY_SIZE(names); i++)
+		assert_fails(&w, eng_container_inspect(w.client, names[i], &c, &w.err), SB_USAGE,
+			"' cannot be a container's name");
 	assert_fails(&w, eng_container_inspect(w.client, name, &c, &w.err), SB_USAGE, "aaa");
 	close_world(&w);
 }
@@ -520,12 +534,17 @@ static void test_eng_archive_put__classifies_refusals(void **state)
 			SB_UNSUPPORTED, "read-only"},
 		{JSON_HEAD(500) CLOSING "{\"message\":\"write /x: no space left on device\"}",
 			SB_UNSUPPORTED, "no space left"},
+		{JSON_HEAD(500) CLOSING "{\"message\":\"" LONG LONG LONG ": no space left\"}",
+			SB_UNSUPPORTED, "there is no space left (docker: " LONG},
 		{JSON_HEAD(500) CLOSING "{\"message\":\"disk quota exceeded\"}", SB_UNSUPPORTED,
 			"quota"},
 		{JSON_HEAD(500) CLOSING "{\"message\":\"extraction point is not a directory\"}",
 			SB_UNSUPPORTED, "where a directory has to be"},
 		{JSON_HEAD(404) CLOSING "{\"message\":\"No such container: x\"}", SB_NO_CONTAINER,
 			"it is gone"},
+		{JSON_HEAD(404) CLOSING
+			"{\"message\":\"Could not find the file / in container x\"}",
+			SB_FAILED, "its root could not be opened"},
 		{JSON_HEAD(404) CLOSING "<html>?</html>", SB_NO_CONTAINER, "(HTTP 404)"},
 		{JSON_HEAD(500) CLOSING "{\"message\":\"unexpected EOF\"}", SB_FAILED,
 			"unexpected EOF (HTTP 500)"},
@@ -595,8 +614,8 @@ static void test_eng_exec_start__tells_why_not(void **state)
 		{JSON_HEAD(500) CLOSING "{\"message\":\"can only create exec sessions on running "
 					"containers: container state improper\"}",
 			NULL, SB_NO_CONTAINER, "on running containers"},
-		{JSON_HEAD(400) CLOSING "{\"message\":\"unable to find user\"}", NULL, SB_FAILED,
-			"unable to find user"},
+		{JSON_HEAD(400) CLOSING "{\"message\":\"unable to find user\"}", NULL,
+			SB_UNSUPPORTED, "unable to find user"},
 		{JSON_HEAD(200) CLOSING "{\"Id\":\"c0de\"}", NULL, SB_FAILED, "(HTTP 200)"},
 		{JSON_HEAD(201) CLOSING "garbage", NULL, SB_FAILED, "not valid JSON"},
 		{CREATED, JSON_HEAD(404) "\r\n{\"message\":\"No such exec instance\"}",
@@ -758,6 +777,46 @@ static void test_eng_exec_read__tells_of_a_broken_stream(void **state)
 		eng_exec_close(exec);
 		close_world(&w);
 	}
+}
+
+struct read_job {
+	struct eng_exec *exec;
+	struct sb_buf *out;
+	struct sb_err *err;
+	int rc;
+};
+
+static void *read_exec(void *ctx)
+{
+	struct read_job *job = ctx;
+
+	job->rc = eng_exec_read(job->exec, -1, job->out, job->err);
+	return NULL;
+}
+
+/* As the main thread's is after "ulimit -s 64". */
+static void test_eng_exec_read__does_with_a_small_stack(void **state)
+{
+	static const struct fake_step steps[] = {
+		FAKE_ANSWER(PONG), FAKE_ANSWER(CREATED), FAKE_DO(FAKE_STALL)};
+	static const struct fake_step start[] = {
+		FAKE_ANSWER(UPGRADED "\1\0\0\0\0\0\0\5hello"), FAKE_DO(FAKE_END)};
+	sb_autobuf struct sb_buf out = SB_BUF_INIT(100);
+	struct world w;
+	struct read_job job = {start_exec(&w, steps, start, 5000), &out, &w.err, -1};
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_attr_init(&attr), 0);
+	assert_int_equal(pthread_attr_setstacksize(&attr, 64 << 10), 0);
+	assert_int_equal(pthread_create(&thread, &attr, read_exec, &job), 0);
+	pthread_attr_destroy(&attr);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(job.rc, 0);
+	assert_string_equal(sb_buf_str(&out), "hello");
+	eng_exec_close(job.exec);
+	close_world(&w);
 }
 
 static void test_eng_exec_read__keeps_the_end_of_stderr(void **state)
@@ -1073,6 +1132,7 @@ int main(void)
 		cmocka_unit_test(test_eng_exec_start__can_leave_the_user_to_the_engine),
 		cmocka_unit_test(test_eng_exec__runs_a_program_to_its_end),
 		cmocka_unit_test(test_eng_exec_read__tells_of_a_broken_stream),
+		cmocka_unit_test(test_eng_exec_read__does_with_a_small_stack),
 		cmocka_unit_test(test_eng_exec_read__keeps_the_end_of_stderr),
 		cmocka_unit_test(test_eng_exec_read__gives_up_in_time),
 		cmocka_unit_test(test_eng_exec_read__is_not_held_by_endless_stderr),
