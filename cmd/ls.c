@@ -18,7 +18,7 @@ enum {
 struct row {
 	const char *full_id, *name, *image, *state;
 	char id[16], service[64], sha256[65];
-	bool unknown; /* what it carries: the engine did not tell, or was not asked */
+	bool unknown; /* what it carries: the engine did not tell */
 };
 
 /* Where homes can be; the others only on Podman, where the root is read-only. */
@@ -70,7 +70,8 @@ static int look(struct cmd_session *session, int timeout_ms, struct row *row, st
 		eng_close(sb_steal(session->client));
 		if (eng_open(&session->endpoint, timeout_ms, &session->client, err) < 0)
 			return -1;
-	} else if (local.code != SB_FAILED) {
+		eng_set_caution(session->client, ENG_REFUSE);
+	} else if (local.code != SB_FAILED && local.code != SB_UNSUPPORTED) {
 		*err = local;
 		return -1;
 	}
@@ -137,51 +138,59 @@ static void print_json(const struct row *row)
 	out_result("", json);
 }
 
-static int print_table(const struct row *rows, size_t count, bool names_only, struct sb_err *err)
+static int print_table(const struct row *rows, size_t count, size_t columns, struct sb_err *err)
 {
-	size_t columns = names_only ? 1 : COLUMNS, header = names_only ? 0 : 1;
+	size_t header = columns > 1 ? 1 : 0;
 	sb_autofree const char **cells = calloc((count + 1) * COLUMNS, sizeof(*cells));
 
 	if (!cells)
 		return sb_err_nomem(err);
 	if (header)
 		memcpy(cells, (const char *[]){"ID", "NAME", "IMAGE", "STATE", "SERVICE"},
-			COLUMNS * sizeof(*cells));
+			columns * sizeof(*cells));
 	for (size_t i = 0; i < count; i++) {
 		const char **cell = cells + (i + header) * columns;
 
-		if (names_only)
+		if (columns == 1)
 			*cell = rows[i].name;
 		else
 			memcpy(cell,
 				(const char *[]){rows[i].id, rows[i].name, rows[i].image,
 					rows[i].state, rows[i].service},
-				COLUMNS * sizeof(*cells));
+				columns * sizeof(*cells));
 	}
 	out_table(cells, columns, count + header);
+	return 0;
+}
+
+/* Nothing is paused for a list. */
+static int open_session(const struct cmd_env *env, struct cmd_session *ret, struct sb_err *err)
+{
+	if (cmd_session_open(env, ret, err) < 0)
+		return -1;
+	eng_set_caution(ret->client, ENG_REFUSE);
 	return 0;
 }
 
 static int list(const struct cmd_env *env, struct sb_err *err)
 {
 	int row_timeout_ms = cmd_has(env, OPT_TIMEOUT) ? cmd_timeout_ms(env) : ROW_TIMEOUT_MS;
+	bool names_only = cmd_has(env, OPT_QUIET), looks = cmd_has(env, OPT_LOOK) && !names_only;
 	sb_auto(cmd_session_release) struct cmd_session session = CMD_SESSION_INIT;
-	bool names_only = cmd_has(env, OPT_QUIET);
 	sb_autofree struct row *rows = NULL;
 	json_auto_t *containers = NULL;
 	const json_t *entry;
 	size_t i;
 
-	if (cmd_session_open(env, &session, err) < 0 ||
+	if (open_session(env, &session, err) < 0 ||
 		eng_container_list(session.client, cmd_has(env, OPT_ALL), &containers, err) < 0)
 		return -1;
 	rows = calloc(json_array_size(containers) + 1, sizeof(*rows));
 	if (!rows)
 		return sb_err_nomem(err);
 	json_array_foreach (containers, i, entry) {
-		rows[i].unknown = names_only;
 		if (fill_row(entry, &rows[i], err) < 0 ||
-			(!names_only && look(&session, row_timeout_ms, &rows[i], err) < 0))
+			(looks && look(&session, row_timeout_ms, &rows[i], err) < 0))
 			return -1;
 		describe_service(&rows[i]);
 		if (cmd_has(env, OPT_JSON))
@@ -189,7 +198,11 @@ static int list(const struct cmd_env *env, struct sb_err *err)
 	}
 	if (cmd_has(env, OPT_JSON))
 		return 0;
-	return print_table(rows, json_array_size(containers), names_only, err);
+	return print_table(rows, json_array_size(containers),
+		names_only ? 1
+		: looks	   ? COLUMNS
+			   : COLUMNS - 1,
+		err);
 }
 
 static enum sb_code run(const struct cmd_env *env)
@@ -204,13 +217,11 @@ static enum sb_code run(const struct cmd_env *env)
 const struct cmd cmd_ls = {
 	.name = "ls",
 	.args = "",
-	.summary = "containers of this engine, and which of them carry the service",
-	.help = "Runs nothing inside: the engine alone tells whether the service has been placed. "
-		"Whether\n"
-		"it answers is told by 'sbinject status'. A container that cannot be looked into has "
-		"a '?'\n"
-		"under SERVICE. --quiet prints the names alone and looks into none.\n",
-	.opts = OPTS_ENGINE | OPT(ALL) | OPT(JSON) | OPT(QUIET),
+	.summary = "containers of this engine, with --look those that carry the service",
+	.help = "Runs nothing inside. With --look the engine is asked whether the service has been placed in\n"
+		"each; one that cannot be looked into has a '?' under SERVICE. Whether the service answers\n"
+		"is told by 'sbinject status'. --quiet prints the names alone.\n",
+	.opts = OPTS_ENGINE | OPT(ALL) | OPT(LOOK) | OPT(JSON) | OPT(QUIET),
 	.min_args = 0,
 	.max_args = 0,
 	.default_timeout_s = 60,

@@ -22,6 +22,7 @@ const struct opt_spec opt_specs[OPT_COUNT] = {
 	[OPT_START] = {0, "start", NULL, "start a container that does not run, payload in place"},
 	[OPT_JSON] = {0, "json", NULL, "one JSON object per line on stdout, also for failures"},
 	[OPT_ALL] = {'a', "all", NULL, "also containers that do not run"},
+	[OPT_LOOK] = {0, "look", NULL, "look into each container for the service"},
 	[OPT_CHECK] = {0, "check", NULL, "check a rules file and say what is wrong"},
 	[OPT_EXPLAIN] = {0, "explain", "CONTAINER",
 		"say which rule holds for a container, and why"},

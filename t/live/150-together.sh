@@ -37,7 +37,7 @@ is 'five result lines' "$(wc -l <<<"$out")" 5
 run "$SBINJECT" --json "${names[@]}" sbt-none
 is 'one of six missing: exit 8' "$rc" 8
 is 'one of six missing: six objects' "$(jq -c .ok <<<"$out" | sort | uniq -c | tr -s ' ' | tr '\n' ';')" ' 1 false; 5 true;'
-run "$SBINJECT" ls
+run "$SBINJECT" ls --look
 for name in "${names[@]}"; do like "ls shows $name" "$out" "$name .*[0-9a-f]{12} \("; done
 ok 'remove from all' "$SBINJECT" remove "${names[@]}"
 

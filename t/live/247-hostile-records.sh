@@ -38,7 +38,7 @@ done
 within 22 "$SBINJECT" remove -t 2 "${name[passwd]}" "${name[group]}"
 in_time 'remove: ends in time' '3 7 8'
 ok 'another container: status' "$SBINJECT" status "${name[other]}"
-within 10 "$SBINJECT" ls -t 2
+within 10 "$SBINJECT" ls --look -t 2
 in_time 'ls: ends in time' '0 3'
 
 # What helps: the engine is started again, and the containers are deleted before anything is run in them.
