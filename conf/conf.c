@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "conf/conf.h"
 
+#include "conf/trust.h"
+#include "engine/file.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdint.h>
@@ -83,12 +86,39 @@ static char *dir_of(const char *path, struct sb_err *err)
 	return real;
 }
 
+/* A link counts with the directory that it is in, and the file that it leads to with its own. */
+static int check_dirs(const char *path, const char *dir, struct sb_err *err)
+{
+	sb_autofree char *real = realpath(path, NULL);
+	sb_autofree char *real_dir = real ? dir_of(real, err) : NULL;
+
+	if (!real)
+		return sb_err_set(err, SB_USAGE, "cannot resolve '%s': %s", path, strerror(errno));
+	if (!real_dir || trust_check_dir(dir, err) < 0)
+		return -1;
+	return trust_check_dir(real_dir, err);
+}
+
+/* Returns 1 if there is no such file; its directory goes to *ret_dir, a new string. */
+static int read_file(const char *path, struct sb_buf *text, char **ret_dir, struct sb_err *err)
+{
+	sb_autoclose int fd = -1;
+	int found = sb_file_open(path, &fd, err);
+
+	if (found)
+		return found;
+	*ret_dir = dir_of(path, err);
+	if (!*ret_dir || trust_check(fd, path, err) < 0 || check_dirs(path, *ret_dir, err) < 0)
+		return -1;
+	return sb_buf_read_fd(text, fd, err) < 0 ? sb_err_wrap(err, "'%s'", path) : 0;
+}
+
 /* Returns 1 if there is no such file. */
 static int load_file(const char *path, struct conf **ret, struct sb_err *err)
 {
 	sb_autobuf struct sb_buf text = SB_BUF_INIT(SB_MAX_CONFIG);
 	sb_autofree char *dir = NULL;
-	int rc = sb_buf_read_file(&text, path, err);
+	int rc = read_file(path, &text, &dir, err);
 
 	if (rc < 0) {
 		err->code = SB_USAGE;
@@ -96,9 +126,6 @@ static int load_file(const char *path, struct conf **ret, struct sb_err *err)
 	}
 	if (rc > 0)
 		return rc;
-	dir = dir_of(path, err);
-	if (!dir)
-		return -1;
 	return conf_parse(sb_buf_str(&text), text.len, path, dir, ret, err);
 }
 

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -194,8 +195,7 @@ static void test_conf_load__does_not_skip_a_broken_file(void **state)
 	unlink("xdg/sbinject/sbinject.yaml");
 	mkdir("xdg/sbinject/sbinject.yaml", 0700);
 	snprintf(text, sizeof(text),
-		"cannot load the rules: '%s/xdg/sbinject/sbinject.yaml': cannot read: Is a "
-		"directory",
+		"cannot load the rules: '%s/xdg/sbinject/sbinject.yaml' is not a regular file",
 		top);
 	assert_refuses(NULL, text);
 	rmdir("xdg/sbinject/sbinject.yaml");
@@ -212,6 +212,98 @@ static void test_conf_load__refuses_a_large_file(void **state)
 	fclose(file);
 	assert_refuses("large.yaml", "cannot load the rules: 'large.yaml': more than the permitted "
 				     "1048576 bytes");
+}
+
+/* ---- whoever can change the rules ---- */
+
+static void assert_untrusted(const char *file, const char *who, const char *why)
+{
+	struct sb_err err = SB_ERR_INIT;
+	struct conf *conf = NULL;
+	char named[64];
+
+	snprintf(named, sizeof(named), "%s' ", who);
+	assert_int_equal(conf_load(file, &conf, &err), -1);
+	assert_null(conf);
+	assert_int_equal(err.code, SB_USAGE);
+	if (!strstr(err.text, named) || !strstr(err.text, why))
+		fail_msg("%s", err.text);
+}
+
+static void assert_trusted(const char *file)
+{
+	assert_loads(file, "given", file, "--config");
+}
+
+static void test_conf_load__takes_no_file_that_others_can_change(void **state)
+{
+	static const struct {
+		mode_t mode;
+		bool good;
+	} rows[] = {{0600, true}, {0644, true}, {0444, true}, {0646, false}, {0666, false}};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(rows); i++) {
+		assert_int_equal(chmod("given.yaml", rows[i].mode), 0);
+		if (rows[i].good)
+			assert_trusted("given.yaml");
+		else
+			assert_untrusted("given.yaml", "given.yaml", "by others (mode 06");
+	}
+}
+
+static void test_conf_load__takes_no_file_that_others_can_exchange(void **state)
+{
+	(void)state;
+	assert_int_equal(rename("given.yaml", "home/given.yaml"), 0);
+	assert_int_equal(symlink("../home/given.yaml", "xdg/given.yaml"), 0);
+	assert_trusted("home/given.yaml");
+	assert_trusted("xdg/given.yaml");
+	assert_int_equal(chmod("home", 0757), 0);
+	assert_untrusted("home/given.yaml", "/home", "by others (mode 0757)");
+	assert_untrusted("xdg/given.yaml", "/home", "by others (mode 0757)");
+	/* Nobody but the owner removes or renames anything in such a one. */
+	assert_int_equal(chmod("home", 01777), 0);
+	assert_trusted("home/given.yaml");
+	assert_int_equal(chmod("xdg", 0777), 0);
+	assert_untrusted("xdg/given.yaml", "/xdg", "by others (mode 0777)");
+	unlink("xdg/given.yaml");
+	unlink("home/given.yaml");
+}
+
+static void test_conf_load__takes_no_file_of_another_user(void **state)
+{
+	enum { OTHER = 54321 };
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(chown("given.yaml", OTHER, 0), 0);
+	assert_untrusted("given.yaml", "given.yaml", "belongs to user 54321");
+	setenv("SUDO_UID", "54321", 1);
+	assert_trusted("given.yaml");
+	setenv("SUDO_UID", "5432", 1);
+	assert_untrusted("given.yaml", "given.yaml", "belongs to user 54321");
+	unsetenv("SUDO_UID");
+	assert_int_equal(chown("given.yaml", 0, 0), 0);
+	assert_int_equal(chown(".", OTHER, 0), 0);
+	assert_untrusted("given.yaml", top, "belongs to user 54321");
+	assert_int_equal(chown(".", 0, 0), 0);
+	assert_trusted("given.yaml");
+}
+
+static void test_conf_load__knows_a_group_of_one(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(chmod("given.yaml", 0664), 0);
+	assert_trusted("given.yaml");
+	assert_int_equal(chown("given.yaml", 0, 54321), 0);
+	assert_untrusted("given.yaml", "given.yaml", "by others");
+	/* A group that there is, but not root's. */
+	assert_int_equal(chown("given.yaml", 0, 1), 0);
+	assert_untrusted("given.yaml", "given.yaml", "by others");
 }
 
 static void test_conf_load__resolves_paths_beside_the_file(void **state)
@@ -248,6 +340,10 @@ int main(void)
 		IN_DIRECTORY(test_conf_load__wants_what_is_named),
 		IN_DIRECTORY(test_conf_load__does_not_skip_a_broken_file),
 		IN_DIRECTORY(test_conf_load__refuses_a_large_file),
+		IN_DIRECTORY(test_conf_load__takes_no_file_that_others_can_change),
+		IN_DIRECTORY(test_conf_load__takes_no_file_that_others_can_exchange),
+		IN_DIRECTORY(test_conf_load__takes_no_file_of_another_user),
+		IN_DIRECTORY(test_conf_load__knows_a_group_of_one),
 		IN_DIRECTORY(test_conf_load__resolves_paths_beside_the_file),
 		cmocka_unit_test(test_conf_free__takes_null),
 	};
