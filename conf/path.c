@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "conf/path.h"
 
+#include <fnmatch.h>
 #include <string.h>
 
 enum { MAX_PATH = 255 };
@@ -18,6 +19,12 @@ static const char *const shared_below[] = {"/home/", "/usr/", "/usr/local/"};
 
 /* Not made of files that one could put there. */
 static const char *const virtual_below[] = {"/proc/", "/sys/"};
+
+/* Where sbinject and the service keep files: homes and what is made beside them, the service's
+   directory, histories of the editor, long replies; and, in full, directories of sockets. */
+static const char *const own_names[] = {
+	".sbinject*", ".server", ".inspect-sandbox-editor-*", "*-json-rpc-chunks"};
+static const char *const own_paths[] = {"/tmp/sandbox-tools", "/tmp/inspect-sandbox-tools-[0-9]*"};
 
 static bool is_below(const char *path, size_t len, const char *dir)
 {
@@ -58,6 +65,23 @@ static const char *unclean(const char *path)
 	return NULL;
 }
 
+/* Each pattern is for what begins there, up to the end or a slash. */
+static bool fits_any(const char *const *patterns, size_t count, const char *path)
+{
+	for (size_t i = 0; i < count; i++)
+		if (fnmatch(patterns[i], path, FNM_PATHNAME | FNM_LEADING_DIR) == 0)
+			return true;
+	return false;
+}
+
+static bool is_own(const char *path)
+{
+	for (const char *p = path; p; p = strchr(p + 1, '/'))
+		if (fits_any(own_names, SB_ARRAY_SIZE(own_names), p + 1))
+			return true;
+	return fits_any(own_paths, SB_ARRAY_SIZE(own_paths), path);
+}
+
 const char *path_unfit(const char *path, enum path_role role)
 {
 	const char *why = unclean(path);
@@ -71,6 +95,8 @@ const char *path_unfit(const char *path, enum path_role role)
 			return "not in a file system for files";
 	if (is_shared(path, len))
 		return "a well-known directory";
+	if (is_own(path))
+		return "sbinject and its service have files of their own there";
 	if (role == PATH_LINK)
 		return NULL;
 	dir_len = (size_t)(strrchr(path, '/') - path);

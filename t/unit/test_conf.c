@@ -114,6 +114,8 @@ static const struct bad bad_payloads[] = {
 };
 
 #define PATH_ERROR(path, why) "f:4:9: '" path "' cannot be the path: " why
+#define LINK_ERROR(path, why) "f:4:11: '" path "' cannot be a link: " why
+#define OWN_FILES "sbinject and its service have files of their own there"
 #define OWN_DIR "it needs a directory of its own, which becomes private to root"
 #define KNOWN_DIR "its directory becomes private to root, but is a well-known one"
 
@@ -143,6 +145,27 @@ static const struct bad bad_paths[] = {
 	{INSTALL("path: /proc/1/root/x"),
 		PATH_ERROR("/proc/1/root/x", "not in a file system for files")},
 	{INSTALL("path: /usr/bin"), PATH_ERROR("/usr/bin", "a well-known directory")},
+	{INSTALL("path: /.sbinject/x"), PATH_ERROR("/.sbinject/x", OWN_FILES)},
+	{INSTALL("path: /run/.sbinject/current"), PATH_ERROR("/run/.sbinject/current", OWN_FILES)},
+	{INSTALL("path: /dev/.sbinject/x"), PATH_ERROR("/dev/.sbinject/x", OWN_FILES)},
+	{INSTALL("path: /a/.sbinject-user/x"), PATH_ERROR("/a/.sbinject-user/x", OWN_FILES)},
+	{INSTALL("path: /a/.sbinject-new-x"), PATH_ERROR("/a/.sbinject-new-x", OWN_FILES)},
+	{INSTALL("path: /a/.server"), PATH_ERROR("/a/.server", OWN_FILES)},
+	{INSTALL("path: /tmp/sandbox-tools/x"), PATH_ERROR("/tmp/sandbox-tools/x", OWN_FILES)},
+	{INSTALL("links: [/.sbinject]"), LINK_ERROR("/.sbinject", OWN_FILES)},
+	{INSTALL("links: [/tmp/.sbinject/state.json]"),
+		LINK_ERROR("/tmp/.sbinject/state.json", OWN_FILES)},
+	{INSTALL("links: [/var/tmp/.da7be258e003d428/.server]"),
+		LINK_ERROR("/var/tmp/.da7be258e003d428/.server", OWN_FILES)},
+	{INSTALL("links: [/var/tmp/.da7be258e003d428/.server/x]"),
+		LINK_ERROR("/var/tmp/.da7be258e003d428/.server/x", OWN_FILES)},
+	{INSTALL("links: [/tmp/sandbox-tools]"), LINK_ERROR("/tmp/sandbox-tools", OWN_FILES)},
+	{INSTALL("links: [/tmp/inspect-sandbox-tools-0/x]"),
+		LINK_ERROR("/tmp/inspect-sandbox-tools-0/x", OWN_FILES)},
+	{INSTALL("links: [/var/tmp/.da7be258e003d428-json-rpc-chunks]"),
+		LINK_ERROR("/var/tmp/.da7be258e003d428-json-rpc-chunks", OWN_FILES)},
+	{INSTALL("links: [/tmp/.inspect-sandbox-editor-0/x]"),
+		LINK_ERROR("/tmp/.inspect-sandbox-editor-0/x", OWN_FILES)},
 	{INSTALL("links: /a"), "f:4:10: 'links' must be a list, not a text"},
 	{INSTALL("links: [/a, [/b]]"), "f:4:15: an item must be a text, not a list"},
 	{INSTALL("links: [a]"), "f:4:11: 'a' cannot be a link: not absolute"},
@@ -441,6 +464,8 @@ static const char *const good[] = {
 	INSTALL("path: /a/" FIFTY FIFTY FIFTY FIFTY FIFTY "12"),
 	INSTALL("links: []"),
 	INSTALL("links: [/a, /ab]"),
+	INSTALL("links: [/.servers, /a.server, /a.sbinject, /tmp/sandbox-tools-old]"),
+	INSTALL("links: [/a/tmp/sandbox-tools, /tmp/inspect-sandbox-tools]"),
 	TWO("distro: a", "distro: b"),
 	TWO("distro: a", "version: x"),
 	TWO("family: debian", "family: ubuntu"),
