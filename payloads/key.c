@@ -6,42 +6,64 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 
-/* mkdir -p of everything above the last component, 0700. */
-static void make_parents(char *path)
+/* mkdir -p, 0700; but in directories of our own only: root leaves nothing in a user's home. */
+static void make_dirs(char *path)
 {
+	bool may_make = false;
+
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		struct stat st;
+
 		*slash = '\0';
-		mkdir(path, 0700);
+		if (may_make)
+			mkdir(path, 0700);
+		may_make = stat(path, &st) == 0 && st.st_uid == geteuid();
 		*slash = '/';
 	}
+	if (may_make)
+		mkdir(path, 0700);
 }
 
-static bool find_path(char *path, size_t size)
+static bool find_dir(char *path, size_t size)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	int n = -1;
 
 	/* The XDG specification: a relative path is to be ignored. */
 	if (state && *state == '/')
-		n = snprintf(path, size, "%s/sbinject/key", state);
+		n = snprintf(path, size, "%s/sbinject", state);
 	else if (home && *home == '/')
-		n = snprintf(path, size, "%s/.local/state/sbinject/key", home);
+		n = snprintf(path, size, "%s/.local/state/sbinject", home);
 	return n > 0 && (size_t)n < size;
+}
+
+/* Only one of our own that nobody else can write to will do; root may be led to a user's. */
+static int open_dir(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	struct stat st;
+
+	if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 022))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
 }
 
 /*
  * Only a file of our own that nobody else can read or write will do. *ret_spoilt: it is ours, but
  * never was a key.
  */
-static bool read_key(const char *path, struct key *key, bool *ret_spoilt)
+static bool read_key(int dir, struct key *key, bool *ret_spoilt)
 {
-	sb_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	sb_autoclose int fd = openat(dir, "key", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct stat st;
 
 	*ret_spoilt = false;
@@ -55,35 +77,42 @@ static bool read_key(const char *path, struct key *key, bool *ret_spoilt)
 }
 
 /* Written beside and linked into place: of two first runs, both end with the same key. */
-static bool make_key(char *path)
+static bool make_key(int dir)
 {
 	unsigned char bytes[32];
-	char fresh[PATH_MAX];
 	sb_autoclose int fd = -1;
+	char fresh[32];
+	uint64_t number;
 	bool made;
 
-	make_parents(path);
-	snprintf(fresh, sizeof(fresh), "%.4000s.XXXXXX", path);
-	fd = mkostemp(fresh, O_CLOEXEC);
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes) ||
+		getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+		return false;
+	snprintf(fresh, sizeof(fresh), "key.%016" PRIx64, number);
+	fd = openat(dir, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return false;
-	made = getrandom(bytes, sizeof(bytes), 0) == (ssize_t)sizeof(bytes) &&
-	       write(fd, bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes) &&
+	made = write(fd, bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes) &&
 	       /* Else a crash of the machine can leave the name without the bytes. */
-	       fsync(fd) == 0 && (link(fresh, path) == 0 || errno == EEXIST);
-	unlink(fresh);
+	       fsync(fd) == 0 && (linkat(dir, fresh, dir, "key", 0) == 0 || errno == EEXIST);
+	unlinkat(dir, fresh, 0);
 	return made;
 }
 
 static bool keep_key(char *path, struct key *ret)
 {
+	sb_autoclose int dir = -1;
 	bool spoilt;
 
-	if (read_key(path, ret, &spoilt))
+	make_dirs(path);
+	dir = open_dir(path);
+	if (dir < 0)
+		return false;
+	if (read_key(dir, ret, &spoilt))
 		return true;
 	if (spoilt)
-		unlink(path);
-	return make_key(path) && read_key(path, ret, &spoilt);
+		unlinkat(dir, "key", 0);
+	return make_key(dir) && read_key(dir, ret, &spoilt);
 }
 
 void key_load(struct key *ret)
@@ -91,10 +120,12 @@ void key_load(struct key *ret)
 	char path[PATH_MAX];
 
 	ret->known = false;
-	if (!find_path(path, sizeof(path)))
+	if (!find_dir(path, sizeof(path)))
 		sb_log(SB_NOTE, "no HOME to keep a key in: payloads are always uploaded afresh");
 	else if (!keep_key(path, ret))
-		sb_log(SB_NOTE, "no key can be kept at '%s': payloads are always uploaded afresh",
+		sb_log(SB_NOTE,
+			"no key of this user alone can be kept in '%s': payloads are always uploaded "
+			"afresh",
 			path);
 }
 

@@ -18,7 +18,9 @@ struct key {
 
 /*
  * Read the key from $XDG_STATE_HOME/sbinject/key (default ~/.local/state), made on first use, 0600.
- * Never fails: without a place to keep one, reuse is off (-v says so).
+ * Never fails: without a place to keep one, reuse is off (-v says so). The directory has to be this
+ * user's, no link, and closed to all others for writing; it is made in directories of this user's
+ * only. So root that has kept a user's environment does without a key and leaves nothing there.
  */
 void key_load(struct key *ret);
 

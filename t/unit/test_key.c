@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The secret that is kept between runs. */
-/* wrap: fsync link */
+/* wrap: fsync linkat */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,12 +28,12 @@ int __wrap_fsync(int fd)
 	return 0;
 }
 
-int __real_link(const char *from, const char *to);
-int __wrap_link(const char *from, const char *to);
-int __wrap_link(const char *from, const char *to)
+int __real_linkat(int from_dir, const char *from, int to_dir, const char *to, int flags);
+int __wrap_linkat(int from_dir, const char *from, int to_dir, const char *to, int flags);
+int __wrap_linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
 	assert_true(synced);
-	return __real_link(from, to);
+	return __real_linkat(from_dir, from, to_dir, to, flags);
 }
 
 static int begin(void **state)
@@ -120,9 +120,80 @@ static void test_key_load__takes_none_that_others_could_know(void **state)
 	assert_false(load().known);
 }
 
+/* A user's home, as root is led to by "sudo -E". */
+static void assert_left_alone(const char *place, const char *data, size_t len)
+{
+	sb_autobuf struct sb_buf kept = SB_BUF_INIT(100);
+	struct sb_err err = SB_ERR_INIT;
+	char file[96];
+
+	assert_false(load().known);
+	snprintf(file, sizeof(file), "%s/key", place);
+	assert_int_equal(sb_buf_read_file(&kept, file, &err), 0);
+	assert_int_equal(kept.len, len);
+	assert_memory_equal(kept.data, data, len);
+}
+
+static void test_key_load__follows_no_link(void **state)
+{
+	static const char data[] = "not a key, but somebody's";
+	char own[64], aside[64];
+
+	(void)state;
+	load();
+	put(data, sizeof(data), 0600);
+	snprintf(own, sizeof(own), "%s/sbinject", dir);
+	snprintf(aside, sizeof(aside), "%s/aside", dir);
+	assert_int_equal(rename(own, aside), 0);
+	assert_int_equal(symlink(aside, own), 0);
+	assert_left_alone(aside, data, sizeof(data));
+	assert_int_equal(unlink(own), 0);
+	assert_int_equal(rename(aside, own), 0);
+}
+
+static void test_key_load__takes_no_directory_that_others_can_write_to(void **state)
+{
+	char own[64];
+
+	(void)state;
+	assert_true(load().known);
+	snprintf(own, sizeof(own), "%s/sbinject", dir);
+	for (mode_t mode = 02; mode <= 020; mode += 016) {
+		assert_int_equal(chmod(own, 0700 | mode), 0);
+		assert_false(load().known);
+	}
+	put("", 0, 0600);
+	assert_left_alone(own, "", 0);
+	assert_int_equal(chmod(own, 0755), 0);
+	assert_true(load().known);
+}
+
+static void test_key_load__takes_no_directory_of_another_user(void **state)
+{
+	char own[64];
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	snprintf(own, sizeof(own), "%s/sbinject", dir);
+	assert_int_equal(chown(dir, 54321, 54321), 0);
+	assert_false(load().known);
+	assert_int_equal(access(own, F_OK), -1);
+	assert_int_equal(chown(dir, 0, 0), 0);
+	assert_true(load().known);
+	assert_int_equal(chown(own, 54321, 54321), 0);
+	put("", 0, 0600);
+	assert_left_alone(own, "", 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_key_load__follows_no_link, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_key_load__takes_no_directory_that_others_can_write_to, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_key_load__takes_no_directory_of_another_user, begin, end),
 		cmocka_unit_test_setup_teardown(test_key_load__makes_one_and_keeps_it, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_key_load__replaces_what_a_crash_left, begin, end),
