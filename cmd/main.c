@@ -68,7 +68,9 @@ static void set_signals(void)
 
 	for (size_t i = 0; i < SB_ARRAY_SIZE(numbers); i++)
 		catch_signal(numbers[i]);
+	/* What they tell of, a write tells as well: a reader that is gone, a limit on files. */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 static void print_version(void)

@@ -73,11 +73,18 @@ json_t *out_string(const char *text)
 static void put_json(const json_t *json)
 {
 	sb_autofree char *text = json ? json_dumps(json, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+	size_t len;
 
-	if (text)
-		puts(text);
-	else
+	if (!text) {
 		result_lost = true;
+		return;
+	}
+	/* The one control character that jansson does not escape. */
+	for (const char *rest = text; *rest; rest += len + (rest[len] != '\0')) {
+		len = strcspn(rest, "\x7f");
+		printf("%.*s%s", (int)len, rest, rest[len] ? "\\u007f" : "");
+	}
+	putchar('\n');
 }
 
 void out_result(const char *line, const json_t *json)
@@ -167,6 +174,23 @@ void out_error(const char *subject, const struct sb_err *err)
 	if (want_json && !stdout_failed())
 		put_json_error(subject, err);
 	fprintf(stderr, "sbinject: %s%s%s\n", clean, subject ? ": " : "", err->text);
+}
+
+void out_note(const char *subject, const char *fmt, ...)
+{
+	char raw[1024], clean[1024];
+	int n = snprintf(raw, sizeof(raw), "%.255s: ", subject);
+	va_list args;
+	LOCKED;
+
+	if (want_quiet)
+		return;
+	wipe_progress();
+	va_start(args, fmt);
+	vsnprintf(raw + n, sizeof(raw) - (size_t)n, fmt, args);
+	va_end(args);
+	sb_text_clean(clean, sizeof(clean), raw, strlen(raw));
+	fprintf(stderr, "sbinject: note: %s\n", clean);
 }
 
 void out_progress(const char *fmt, ...)

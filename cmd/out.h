@@ -38,6 +38,9 @@ int out_foreign(const char *data, size_t len, struct sb_err *err) sb_must_check;
 /* A failure about `subject` (a container; or NULL). */
 void out_error(const char *subject, const struct sb_err *err);
 
+/* A line on stderr about `subject` that is no failure, but should be read; not with --quiet. */
+void out_note(const char *subject, const char *fmt, ...) sb_printf(2, 3);
+
 /* A passing line on stderr, on a terminal only; the next output, or the end, wipes it. */
 void out_progress(const char *fmt, ...) sb_printf(1, 2);
 
