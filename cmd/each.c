@@ -8,7 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PROGRESS_AFTER_MS = 300 };
+enum {
+	PROGRESS_AFTER_MS = 300,
+	MAX_WORKERS = 256,
+	STACK_SIZE = 1 << 20, /* else it is what "ulimit -s" allows, which may be little or much */
+};
 
 /* What the workers share; everything below `mutex` is guarded by it. */
 struct work {
@@ -16,8 +20,9 @@ struct work {
 	const struct cmd_session *session;
 	cmd_each_fn fn;
 	pthread_mutex_t mutex;
-	pthread_cond_t changed;
+	pthread_cond_t changed, released;
 	int next, done, failed;
+	const char *busy[MAX_WORKERS]; /* ids of the containers that are being worked on, or NULL */
 	enum sb_code failure; /* what they have in common; SB_SOME_FAILED when that is nothing */
 	bool interrupted;
 };
@@ -45,7 +50,50 @@ int cmd_hint(const struct cmd_env *env, struct sb_err *err)
 	return -1;
 }
 
-static int run_one(const struct work *work, struct eng_client **client, const char *ref,
+static const char **find_busy(struct work *work, const char *id)
+{
+	for (size_t i = 0; i < MAX_WORKERS; i++)
+		if (id ? work->busy[i] && !strcmp(work->busy[i], id) : !work->busy[i])
+			return &work->busy[i];
+	return NULL;
+}
+
+/* A container that is named twice is worked on by one after the other. Whether it had to wait. */
+static bool claim(struct work *work, const char *id)
+{
+	bool waited = false;
+
+	pthread_mutex_lock(&work->mutex);
+	while (find_busy(work, id)) {
+		pthread_cond_wait(&work->released, &work->mutex);
+		waited = true;
+	}
+	*find_busy(work, NULL) = id;
+	pthread_mutex_unlock(&work->mutex);
+	return waited;
+}
+
+static void release(struct work *work, const char *id)
+{
+	pthread_mutex_lock(&work->mutex);
+	*find_busy(work, id) = NULL;
+	pthread_cond_broadcast(&work->released);
+	pthread_mutex_unlock(&work->mutex);
+}
+
+static int work_on(struct work *work, struct plan *plan, const char *ref, struct cmd_result *ret,
+	struct sb_err *err)
+{
+	int outcome;
+
+	if (claim(work, plan->container.id))
+		eng_begin_work(plan->client, cmd_timeout_ms(work->env));
+	outcome = work->fn(work->env, plan, ref, ret, err);
+	release(work, plan->container.id);
+	return outcome;
+}
+
+static int run_one(struct work *work, struct eng_client **client, const char *ref,
 	struct cmd_result *ret, struct sb_err *err)
 {
 	sb_auto(plan_release) struct plan plan = PLAN_INIT;
@@ -57,7 +105,7 @@ static int run_one(const struct work *work, struct eng_client **client, const ch
 	else if (eng_open(&work->session->endpoint, timeout_ms, client, err) < 0)
 		return -1;
 	if (plan_make(*client, &opts, ref, &plan, err) < 0 ||
-		work->fn(work->env, &plan, ref, ret, err) < 0)
+		work_on(work, &plan, ref, ret, err) < 0)
 		return plan.container.id ? plan_explain(&plan, err) : cmd_hint(work->env, err);
 	return ret->json ? 0 : sb_err_nomem(err);
 }
@@ -144,11 +192,16 @@ static void wait_all(struct work *work, const char *doing)
 static int start_workers(struct work *work, pthread_t *threads, struct sb_err *err)
 {
 	int wanted = work->env->opts.jobs, count = 0;
+	pthread_attr_t attr;
 
 	if (wanted > work->env->arg_count)
 		wanted = work->env->arg_count;
-	while (count < wanted && pthread_create(&threads[count], NULL, worker, work) == 0)
+	if (pthread_attr_init(&attr) != 0)
+		return sb_err_nomem(err);
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	while (count < wanted && pthread_create(&threads[count], &attr, worker, work) == 0)
 		count++;
+	pthread_attr_destroy(&attr);
 	return count ? count : sb_err_set(err, SB_FAILED, "cannot start a thread");
 }
 
@@ -166,9 +219,10 @@ enum sb_code cmd_each(const struct cmd_env *env, const char *doing, cmd_each_fn 
 		.session = &session,
 		.fn = fn,
 		.mutex = PTHREAD_MUTEX_INITIALIZER,
-		.changed = PTHREAD_COND_INITIALIZER};
+		.changed = PTHREAD_COND_INITIALIZER,
+		.released = PTHREAD_COND_INITIALIZER};
 	struct sb_err err = SB_ERR_INIT;
-	pthread_t threads[256];
+	pthread_t threads[MAX_WORKERS];
 	int count;
 
 	if (cmd_session_find(env, &session, &err) < 0 ||

@@ -106,6 +106,11 @@ static int check_first(const struct cmd_env *env, struct sb_err *err)
 		return -1;
 	if (eng_container_inspect(session.client, env->args[0], &container, err) == 0)
 		return 0;
+	/* One that there is, whatever is wrong with it, stands for itself. */
+	if (err->code != SB_NO_CONTAINER && err->code != SB_USAGE && err->code != SB_INTERRUPTED) {
+		sb_err_clear(err);
+		return 0;
+	}
 	if (err->code == SB_NO_CONTAINER)
 		sb_err_add(err, "; nothing was done");
 	return cmd_hint(env, err);

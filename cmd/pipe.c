@@ -21,7 +21,8 @@ struct relay {
 
 static int take_input(struct relay *relay, struct sb_err *err)
 {
-	char chunk[CHUNK];
+	/* A small stack has no room for it. */
+	static char chunk[CHUNK];
 	ssize_t n = read(STDIN_FILENO, chunk, sizeof(chunk));
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
