@@ -118,8 +118,9 @@ static int exchange(const struct cmd_env *env, const struct request *request, st
 	struct visit *visit = &channel.visit;
 	int ret;
 
-	if (cmd_channel_open(env, &channel, err) < 0 ||
-		eng_exec_write(visit->exec, request->line.data, request->line.len, err) < 0 ||
+	if (cmd_channel_open(env, &channel, err) < 0)
+		return channel.session.client ? explain_silence(env, &channel, err) : -1;
+	if (eng_exec_write(visit->exec, request->line.data, request->line.len, err) < 0 ||
 		eng_exec_write(visit->exec, "\n", 1, err) < 0)
 		return -1;
 	ret = request->is_notification ? await_end(visit, err) : take_reply(visit, reply, err);

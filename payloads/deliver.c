@@ -22,13 +22,14 @@ static json_t *string_list(char *const *words)
 
 /* ---- inject ---- */
 
-static json_t *install_question(const struct visit *visit)
+static json_t *install_question(const struct visit *visit, const void *ctx)
 {
 	const struct plan *plan = visit->plan;
 	const char *cwd = plan->container.cwd;
 
 	bool as_root = !visit->as_user;
 
+	(void)ctx;
 	return json_pack("{s:s, s:s, s:s, s:b, s:s*, s:s*, s:o, s:o, s:i}", "sha256",
 		plan->payload.sha256, "path", plan->conf->path, "cwd", *cwd == '/' ? cwd : "/",
 		"own_home", (int)visit->as_user, "keep",
@@ -79,19 +80,23 @@ static int make_way(struct visit *visit, bool *ret_removed, struct sb_err *err)
 	return 0;
 }
 
+/* ctx: whether another service was removed for it. */
+static int bring_to_install(struct visit *visit, void *ctx, struct sb_err *err)
+{
+	if (visit->as_user && make_way(visit, ctx, err) < 0)
+		return -1;
+	return visit_upload(visit, VISIT_ALWAYS, err);
+}
+
 static int inject_once(
 	struct plan *plan, struct deliver_receipt *ret, bool *ret_removed, struct sb_err *err)
 {
+	const struct errand errand = {"install", install_question, bring_to_install, ret_removed};
 	sb_auto(visit_end) struct visit visit = VISIT_INIT;
 	json_auto_t *receipt = NULL;
 	struct sb_err odd = SB_ERR_INIT;
-	int ready = visit_begin(plan, plan->as_user, &visit, err);
 
-	if (ready < 0 || (!ready && plan->as_user && make_way(&visit, ret_removed, err) < 0) ||
-		(!ready && visit_upload(&visit, VISIT_ALWAYS, err) != 0))
-		return -1;
-	receipt = visit_ask(&visit, "install", install_question(&visit), err);
-	if (!receipt)
+	if (visit_ask(plan, plan->as_user, &errand, &visit, &receipt, err) != 0)
 		return -1;
 	ret->was = WAS_OTHER;
 	if (receipt_read_install(receipt, plan->payload.sha256, ret, &odd) < 0) {
@@ -144,14 +149,6 @@ int deliver_find(struct eng_client *client, const char *id, const char *home_pat
 	return 0;
 }
 
-/* Only where this user has been before can it be told without a helper container. */
-static int is_ready_beyond(struct plan *plan, struct sb_err *err)
-{
-	sb_auto(visit_end) struct visit visit = VISIT_INIT;
-
-	return visit_begin(plan, false, &visit, err);
-}
-
 int deliver_is_present(struct plan *plan, char other[65], struct sb_err *err)
 {
 	struct deliver_found there;
@@ -159,7 +156,9 @@ int deliver_is_present(struct plan *plan, char other[65], struct sb_err *err)
 
 	other[0] = '\0';
 	if (plan->home.beyond) {
-		found = is_ready_beyond(plan, err);
+		/* Only where this user has been before can it be told without a helper container.
+		 */
+		found = visit_is_ready(plan, err);
 		return found == 0 && graft_check(plan, err) < 0 ? -1 : found;
 	}
 	found = deliver_find(plan->client, plan->container.id, plan->home_path, &there, err);
@@ -199,33 +198,45 @@ static int meet_beyond(struct plan *plan, struct visit *visit, struct sb_err *er
 	return ret == 1 ? fail_absent(plan, visit->current, err) : ret;
 }
 
-/* Our program, ready or uploaded for this one visit, in a container that has been injected. */
-static int meet(struct plan *plan, struct visit *visit, struct sb_err *err)
+static int bring_by_archive(struct visit *visit, struct sb_err *err)
 {
+	struct plan *plan = visit->plan;
 	char other[65];
-	int ready = visit_begin(plan, plan->as_user, visit, err);
+	int present = deliver_is_present(plan, other, err);
 
-	if (ready)
-		return ready < 0 ? -1 : 0;
-	if (plan->home.beyond)
-		return meet_beyond(plan, visit, err);
-	ready = deliver_is_present(plan, other, err);
-	if (ready <= 0)
-		return ready < 0 ? -1 : fail_absent(plan, other, err);
+	if (present <= 0)
+		return present < 0 ? -1 : fail_absent(plan, other, err);
 	strcpy(visit->before, plan->payload.sha256);
 	return visit_upload(visit, VISIT_ALWAYS, err);
 }
 
+/* For one visit to a container that has been injected. */
+static int bring_to_meet(struct visit *visit, void *ctx, struct sb_err *err)
+{
+	struct plan *plan = visit->plan;
+
+	(void)ctx;
+	if (plan->home.beyond)
+		return meet_beyond(plan, visit, err);
+	eng_hold_begin(plan->client);
+	return eng_hold_end(plan->client, bring_by_archive(visit, err), err);
+}
+
+static json_t *status_question(const struct visit *visit, const void *ctx)
+{
+	(void)ctx;
+	return json_pack("{s:s}", "path", visit->plan->conf->path);
+}
+
 int deliver_status(struct plan *plan, struct deliver_status *ret, struct sb_err *err)
 {
+	const struct errand errand = {"status", status_question, bring_to_meet, NULL};
 	sb_auto(visit_end) struct visit visit = VISIT_INIT;
 	json_auto_t *receipt = NULL;
 
 	memset(ret, 0, sizeof(*ret));
-	if (meet(plan, &visit, err) < 0)
-		return -1;
-	receipt = visit_ask(&visit, "status", json_pack("{s:s}", "path", plan->conf->path), err);
-	if (!receipt || err->code != SB_OK)
+	if (visit_ask(plan, plan->as_user, &errand, &visit, &receipt, err) != 0 ||
+		err->code != SB_OK)
 		return -1;
 	return receipt_read_status(receipt, ret, err);
 }
@@ -236,7 +247,7 @@ int deliver_has_home(struct plan *plan, struct sb_err *err)
 	int found;
 
 	if (plan->home.beyond)
-		return is_ready_beyond(plan, err);
+		return visit_is_ready(plan, err);
 	found = eng_archive_stat(plan->client, plan->container.id, plan->home_path, &stat, err);
 	return found < 0 ? -1 : found == 0;
 }
@@ -244,24 +255,36 @@ int deliver_has_home(struct plan *plan, struct sb_err *err)
 /* USERS_SERVICE: root asked and removed nothing, for the service is the container's user's. */
 enum { REMOVED, USERS_SERVICE, NOTHING_THERE };
 
+static json_t *uninstall_question(const struct visit *visit, const void *user_gone)
+{
+	const struct plan *plan = visit->plan;
+
+	return json_pack("{s:s, s:o, s:b}", "path", plan->conf->path, "links",
+		string_list(plan->conf->links), "user_gone", (int)*(const bool *)user_gone);
+}
+
+static int bring_to_remove(struct visit *visit, void *ctx, struct sb_err *err)
+{
+	struct plan *plan = visit->plan;
+	int there = plan->home.beyond ? 1 : deliver_has_home(plan, err);
+
+	(void)ctx;
+	if (there <= 0)
+		return there < 0 ? -1 : 1;
+	strcpy(visit->before, visit->as_user ? plan->payload.sha256 : "");
+	return visit_upload(visit, VISIT_IF_HOME, err);
+}
+
 static int uninstall(struct plan *plan, bool as_user, bool user_gone, struct sb_err *err)
 {
+	const struct errand errand = {"uninstall", uninstall_question, bring_to_remove, &user_gone};
 	sb_auto(visit_end) struct visit visit = VISIT_INIT;
 	json_auto_t *receipt = NULL;
-	int ready = visit_begin(plan, as_user, &visit, err), sent = 0;
+	int outcome = visit_ask(plan, as_user, &errand, &visit, &receipt, err);
 
-	strcpy(visit.before, as_user ? plan->payload.sha256 : "");
-	if (ready == 0)
-		sent = visit_upload(&visit, VISIT_IF_HOME, err);
-	if (ready < 0 || sent < 0)
-		return -1;
-	if (sent > 0)
-		return NOTHING_THERE;
-	receipt = visit_ask(&visit, "uninstall",
-		json_pack("{s:s, s:o, s:b}", "path", plan->conf->path, "links",
-			string_list(plan->conf->links), "user_gone", (int)user_gone),
-		err);
-	if (!receipt || err->code != SB_OK)
+	if (outcome)
+		return outcome < 0 ? -1 : NOTHING_THERE;
+	if (err->code != SB_OK)
 		return -1;
 	return sb_json_str(receipt, "was") ? USERS_SERVICE : REMOVED;
 }
@@ -269,19 +292,17 @@ static int uninstall(struct plan *plan, bool as_user, bool user_gone, struct sb_
 int deliver_remove(struct plan *plan, bool *ret_removed, struct sb_err *err)
 {
 	struct deliver_found there = {.as_user = false};
-	int ready = plan->home.beyond ? 1 : deliver_has_home(plan, err);
+	int outcome;
 
-	*ret_removed = ready == 1;
-	if (ready <= 0)
-		return ready;
+	*ret_removed = false;
 	/* Root would find out, at the price of another exec. */
 	if (plan->as_user &&
 		deliver_find(plan->client, plan->container.id, plan->home_path, &there, err) < 0)
 		return -1;
-	ready = there.as_user ? USERS_SERVICE : uninstall(plan, false, false, err);
-	*ret_removed = ready != NOTHING_THERE;
-	if (ready != USERS_SERVICE)
-		return ready < 0 ? -1 : 0;
+	outcome = there.as_user ? USERS_SERVICE : uninstall(plan, false, false, err);
+	*ret_removed = outcome == REMOVED || outcome == USERS_SERVICE;
+	if (outcome != USERS_SERVICE)
+		return outcome < 0 ? -1 : 0;
 	if (uninstall(plan, true, true, err) < 0 || uninstall(plan, false, true, err) < 0)
 		return -1;
 	return 0;
@@ -289,7 +310,7 @@ int deliver_remove(struct plan *plan, bool *ret_removed, struct sb_err *err)
 
 int deliver_open(struct plan *plan, const char *command, struct visit *ret, struct sb_err *err)
 {
-	if (meet(plan, ret, err) < 0)
-		return -1;
-	return visit_open(ret, command, err);
+	const struct errand errand = {.command = command, .bring = bring_to_meet};
+
+	return visit_open(plan, plan->as_user, &errand, ret, err);
 }

@@ -221,11 +221,28 @@ bool plan_has_ended(const struct plan *plan)
 	return false;
 }
 
+/* Docker gives no reason for what it cannot do where a file has the home's name. */
+static bool is_home_taken(const struct plan *plan)
+{
+	struct sb_err ignored = SB_ERR_INIT;
+	struct eng_stat stat;
+
+	return plan->home_path[0] && !plan->home.beyond &&
+	       eng_archive_stat(
+		       plan->client, plan->container.id, plan->home_path, &stat, &ignored) == 0 &&
+	       stat.type != ENG_DIR;
+}
+
 int plan_explain(const struct plan *plan, struct sb_err *err)
 {
-	if (err->code == SB_FAILED && ran(plan) && plan_has_ended(plan)) {
+	if (err->code != SB_FAILED || !ran(plan))
+		return -1;
+	if (plan_has_ended(plan)) {
 		err->code = SB_NO_CONTAINER;
 		sb_err_add(err, "; the container stopped meanwhile");
+	} else if (is_home_taken(plan)) {
+		err->code = SB_UNSUPPORTED;
+		sb_err_wrap(err, "'%s' in the container is no directory", plan->home_path);
 	}
 	return -1;
 }

@@ -83,7 +83,8 @@ bool plan_has_ended(const struct plan *plan);
 
 /*
  * To be called with any failure of what was done by the plan, made or half made: where the engine
- * refused something because the container ended, that becomes SB_NO_CONTAINER. Returns -1.
+ * refused something because the container ended, that becomes SB_NO_CONTAINER; because a file has
+ * the name of the home, SB_UNSUPPORTED. Returns -1.
  */
 int plan_explain(const struct plan *plan, struct sb_err *err);
 

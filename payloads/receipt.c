@@ -29,13 +29,20 @@ static int garbled(const char *what, struct sb_err *err)
 		err, SB_MISMATCH, "what answered in the container is not our program: %s", what);
 }
 
+/* Of processes, which also the service that is started can meet. */
+static bool met_limit(const char *what)
+{
+	return strcasestr(what, "resource temporarily unavailable") != NULL;
+}
+
 static int read_failure(const json_t *doc, struct sb_err *err)
 {
 	const char *word = sb_json_str(doc, "code"), *what = sb_json_str(doc, "what");
 
 	for (size_t i = 0; word && what && i < SB_ARRAY_SIZE(failures); i++)
 		if (!strcmp(word, failures[i].word))
-			return sb_err_set(err, failures[i].code, "%.400s (%s)", what, word);
+			return sb_err_set(err, met_limit(what) ? SB_UNSUPPORTED : failures[i].code,
+				"%.400s (%s)", what, word);
 	return garbled("it reports an unknown failure", err);
 }
 

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "payloads/visit.h"
 
+#include "engine/clock.h"
 #include "engine/log.h"
 #include "engine/tar.h"
 #include "engine/text.h"
 #include "payloads/graft.h"
 #include "payloads/receipt.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
-enum { SETTLE_MS = 5 * 1000 }; /* an interrupted program may take to finish inside */
+enum {
+	SETTLE_MS = 5 * 1000, /* an interrupted program may take to finish inside */
+	TRIES = 6,	      /* how often another run can take away what is about to be run */
+	TRY_PAUSE_MS = 50,
+};
 
 void visit_end(struct visit *visit)
 {
@@ -61,6 +67,7 @@ static int run(struct visit *visit, const char *command, struct sb_err *err)
 		eng_container_start(plan->client, plan->container.id, SB_NO_CONTAINER, err) < 0)
 		return -1;
 	plan->must_start = false;
+	visit->exec_tried = true;
 	snprintf(path, sizeof(path), "%s/%s", is_beside(visit) ? plan->home.dir : plan->home_path,
 		visit->name);
 	return eng_exec_start(plan->client, plan->container.id,
@@ -79,29 +86,48 @@ static int is_ready_inside(struct visit *visit, struct sb_err *err)
 	if (ret > 0)
 		ret = eng_exec_status(visit->exec, &status, err);
 	eng_exec_close(sb_steal(visit->exec));
+	visit->exec_tried = false;
 	return ret < 0 ? -1 : status == 0;
 }
 
-int visit_begin(struct plan *plan, bool as_user, struct visit *ret, struct sb_err *err)
+static int look_at_kept(const struct visit *visit, struct sb_err *err)
 {
-	const char *keep = as_user ? plan->keep_user : plan->keep;
+	const struct plan *plan = visit->plan;
 	struct eng_stat stat;
 	char path[256];
 	int found;
 
-	*ret = (struct visit){.plan = plan, .as_user = as_user};
-	if (new_nonce(ret, err) < 0)
-		return -1;
-	if (!keep[0])
-		return 0;
-	name_program(ret);
-	if (plan->home.beyond)
-		return is_ready_inside(ret, err);
-	snprintf(path, sizeof(path), "%s/%s", plan->home_path, ret->name);
+	snprintf(path, sizeof(path), "%s/%s", plan->home_path, visit->name);
 	found = eng_archive_stat(plan->client, plan->container.id, path, &stat, err);
 	if (found < 0)
 		return -1;
 	return !found && stat.type == ENG_FILE && stat.size == plan->payload.size;
+}
+
+/*
+ * 1: it will be run. To look costs 1 to 4 ms, a program that is not there 30 to 100 ms; where
+ * looking means a pause, it is run without.
+ */
+static int find_ready(struct visit *visit, struct sb_err *err)
+{
+	struct plan *plan = visit->plan;
+	bool exposed;
+
+	if (!(visit->as_user ? plan->keep_user : plan->keep)[0])
+		return 0;
+	name_program(visit);
+	if (plan->home.beyond)
+		return is_ready_inside(visit, err);
+	if (eng_is_exposed(plan->client, plan->container.id, &exposed, err) < 0)
+		return -1;
+	return exposed ? 1 : look_at_kept(visit, err);
+}
+
+int visit_is_ready(struct plan *plan, struct sb_err *err)
+{
+	sb_auto(visit_end) struct visit visit = {.plan = plan};
+
+	return find_ready(&visit, err);
 }
 
 static int put(const struct plan *plan, const struct eng_tar_member *members, size_t count,
@@ -144,17 +170,22 @@ static void name_current(const char *sha256, char link[80])
 static int put_for_user(
 	struct visit *visit, const struct graft_program *program, struct sb_err *err)
 {
-	char dir[100], file[180], link[80];
+	const char *path = visit->plan->conf->path;
+	char dir[100], file[180], link[80], server[120], place[PATH_MAX];
 	const struct eng_tar_member members[] = {
 		{".sbinject/", 0711, NULL, 0, NULL},
 		{".sbinject/user/", 0711, NULL, 0, NULL},
 		{dir, 0711, NULL, 0, NULL},
 		{file, 0755, program->data, program->size, NULL},
+		{server, 0777, NULL, 0, place},
 		{".sbinject/current", 0777, NULL, 0, link},
 	};
 
+	/* The user cannot say there himself where his service is. */
+	snprintf(place, sizeof(place), "%.*s/.server", (int)(strrchr(path, '/') - path), path);
 	name_current(visit->plan->payload.sha256, link);
 	snprintf(dir, sizeof(dir), ".sbinject/%s/", link);
+	snprintf(server, sizeof(server), ".sbinject/%s/.server", link);
 	name_program(visit);
 	snprintf(file, sizeof(file), ".sbinject/%s", visit->name);
 	return put(visit->plan, members, SB_ARRAY_SIZE(members), err);
@@ -180,6 +211,16 @@ static int check_shared(const struct plan *plan, struct sb_err *err)
 	return 0;
 }
 
+static int put_by_archive(
+	struct visit *visit, const struct graft_program *program, struct sb_err *err)
+{
+	if (check_shared(visit->plan, err) < 0 ||
+		eng_hold_for(visit->plan->client, visit->plan->container.id, err) < 0)
+		return -1;
+	visit->uploaded = true;
+	return (visit->as_user ? put_for_user : put_for_root)(visit, program, err);
+}
+
 static int put_program(struct visit *visit, const struct graft_program *program,
 	enum visit_when when, struct sb_err *err)
 {
@@ -192,12 +233,8 @@ static int put_program(struct visit *visit, const struct graft_program *program,
 		visit->uploaded = ret == 0;
 		return ret;
 	}
-	if (check_shared(plan, err) < 0)
-		return -1;
-	visit->uploaded = true;
-	if (visit->as_user)
-		return put_for_user(visit, program, err);
-	return put_for_root(visit, program, err);
+	eng_hold_begin(plan->client);
+	return eng_hold_end(plan->client, put_by_archive(visit, program, err), err);
 }
 
 /* ---- what a program that did not start looks like ---- */
@@ -217,36 +254,63 @@ static const struct {
 	{"not in running state", SB_NO_CONTAINER, "the container stopped"},
 	{"cannot allocate memory", SB_UNSUPPORTED, "there is no memory left"},
 	{"resource temporarily unavailable", SB_UNSUPPORTED, "its limit of processes is reached"},
+	{"procReady not received", SB_UNSUPPORTED,
+		"the runtime is stopped by a limit, of processes or of memory"},
 	{"no space left", SB_UNSUPPORTED, "there is no space left"},
+	{"unable to find user", SB_UNSUPPORTED, "the image has no such user"},
+	{"unable to find group", SB_UNSUPPORTED, "the image has no such group"},
 };
 
-/* The first line of what came, printable; engines say why a start failed in the stream itself. */
-static void first_words(struct visit *visit, const struct sb_buf *out, char *text, size_t size)
+/* What goes away by itself: another run is at work on the same container. */
+static const char *const passing[] = {
+	"no such file or directory", "paused container", "could not find the file / in"};
+
+static bool is_passing(const char *words)
+{
+	for (size_t i = 0; i < SB_ARRAY_SIZE(passing); i++)
+		if (strcasestr(words, passing[i]))
+			return true;
+	return false;
+}
+
+/* The first line of what came, which is the caller's; engines say why a start failed in the stream
+   itself, and the cause at its end. */
+static char *first_line(struct visit *visit, const struct sb_buf *out)
 {
 	const struct sb_buf *from = out->len ? out : eng_exec_stderr(visit->exec);
 	const char *line = sb_buf_str(from);
 
-	sb_text_clean(text, size, line, strcspn(line, "\r\n"));
+	return strndup(line, strcspn(line, "\r\n"));
+}
+
+static int explain_words(
+	const struct plan *plan, const char *line, const char *text, struct sb_err *err)
+{
+	for (size_t i = 0; i < SB_ARRAY_SIZE(exec_causes); i++)
+		if (strcasestr(line, exec_causes[i].words))
+			return sb_err_set(err, exec_causes[i].code,
+				"cannot run the payload in the container: %s (%s: %s)",
+				exec_causes[i].cause, eng_client_kind_name(plan->client), text);
+	return 0;
 }
 
 int visit_explain(struct visit *visit, const struct sb_buf *out, struct sb_err *err)
 {
 	const struct plan *plan = visit->plan;
+	sb_autofree char *line = first_line(visit, out);
 	char text[300];
 	int status;
 
-	first_words(visit, out, text, sizeof(text));
+	if (!line)
+		return sb_err_nomem(err);
+	sb_text_clean(text, sizeof(text), line, strlen(line));
 	/* first, because a runtime misses this or that file of a container that is dying */
 	if (plan_has_ended(plan))
 		return sb_err_set(err, SB_NO_CONTAINER,
 			"the container stopped before the payload's answer%s%s",
 			text[0] ? ": " : "", text);
-	for (size_t i = 0; i < SB_ARRAY_SIZE(exec_causes); i++)
-		if (strcasestr(text, exec_causes[i].words))
-			return sb_err_set(err, exec_causes[i].code,
-				"cannot run the payload in the container: %s (%s: %s)",
-				exec_causes[i].cause, eng_client_kind_name(plan->client), text);
-	if (eng_exec_status(visit->exec, &status, err) < 0)
+	if (explain_words(plan, line, text, err) < 0 ||
+		eng_exec_status(visit->exec, &status, err) < 0)
 		return -1;
 	/* Some runtimes lose the words of a failed execve. */
 	if (plan_is_foreign(plan))
@@ -262,33 +326,40 @@ int visit_explain(struct visit *visit, const struct sb_buf *out, struct sb_err *
 		text[0] ? ": " : "", text);
 }
 
-/* ---- one question, one receipt ---- */
-
-static int read_line(struct visit *visit, struct sb_buf *out, struct sb_err *err)
+/* The same for one visit of several: whether another one may do better comes first. */
+static int explain_end(struct visit *visit, const struct sb_buf *out, struct sb_err *err)
 {
-	for (;;) {
-		int ret;
+	sb_autofree char *line = first_line(visit, out);
 
-		if (out->len && memchr(out->data, '\n', out->len))
-			return 0;
-		ret = eng_exec_read(visit->exec, -1, out, err);
-		if (ret)
-			return ret;
-	}
+	visit->lost = !visit->uploaded || (line && is_passing(line));
+	if (!line || !visit->lost || visit->tries >= TRIES)
+		return visit_explain(visit, out, err);
+	return sb_err_set(err, SB_NO_SERVICE,
+		"what was run in the container is not there, or not the payload%s%s",
+		*line ? ": " : "", line);
 }
 
-/* A line that is no JSON is an engine's word on why nothing was started; it has more to say. */
+/* ---- one question, one receipt ---- */
+
+/*
+ * The line that our program answers with. One that is no JSON is an engine's word on why nothing
+ * was started; it has more to say.
+ */
+static int read_answer(struct visit *visit, struct sb_buf *out, struct sb_err *err)
+{
+	int ret = 0;
+
+	while (ret == 0 && !(out->len && out->data[0] == '{' && memchr(out->data, '\n', out->len)))
+		ret = eng_exec_read(visit->exec, -1, out, err);
+	return ret > 0 ? explain_end(visit, out, err) : ret;
+}
+
 static json_t *take_receipt(struct visit *visit, struct sb_err *err)
 {
 	sb_autobuf struct sb_buf out = SB_BUF_INIT(SB_MAX_RECEIPT);
 	json_t *receipt;
-	int ret = read_line(visit, &out, err);
 
-	while (ret == 0 && out.data[0] != '{')
-		ret = eng_exec_read(visit->exec, -1, &out, err);
-	if (ret > 0)
-		visit_explain(visit, &out, err);
-	if (ret)
+	if (read_answer(visit, &out, err) < 0)
 		return NULL;
 	sb_log(SB_TRACE_EXEC, "receipt %.*s", (int)strcspn(out.data, "\n"), out.data);
 	receipt = receipt_parse(
@@ -296,16 +367,10 @@ static json_t *take_receipt(struct visit *visit, struct sb_err *err)
 	return receipt;
 }
 
-static int send_question(struct visit *visit, json_t *question, struct sb_err *err)
+static int send_line(struct visit *visit, const json_t *doc, struct sb_err *err)
 {
-	const char *home = visit->as_user ? visit->plan->user_home : visit->plan->home_path;
-	sb_autofree char *line = NULL;
+	sb_autofree char *line = json_dumps(doc, JSON_COMPACT);
 
-	if (json_object_set_new(question, "nonce", json_string(visit->nonce)) < 0 ||
-		json_object_set_new(question, "home", json_string(home)) < 0 ||
-		json_object_set_new(question, "beside", json_boolean(is_beside(visit))) < 0)
-		return sb_err_nomem(err);
-	line = json_dumps(question, JSON_COMPACT);
 	if (!line)
 		return sb_err_nomem(err);
 	/* A program that never started takes no input either: what it printed tells why. */
@@ -313,6 +378,17 @@ static int send_question(struct visit *visit, json_t *question, struct sb_err *e
 		eng_exec_write(visit->exec, "\n", 1, err) < 0)
 		return -1;
 	return 0;
+}
+
+static int send_question(struct visit *visit, json_t *question, struct sb_err *err)
+{
+	const char *home = visit->as_user ? visit->plan->user_home : visit->plan->home_path;
+
+	if (json_object_set_new(question, "nonce", json_string(visit->nonce)) < 0 ||
+		json_object_set_new(question, "home", json_string(home)) < 0 ||
+		json_object_set_new(question, "beside", json_boolean(is_beside(visit))) < 0)
+		return sb_err_nomem(err);
+	return send_line(visit, question, err);
 }
 
 json_t *visit_converse(struct visit *visit, json_t *question, struct sb_err *err)
@@ -416,17 +492,19 @@ static void begin_undo(const struct plan *plan)
 static void undo(struct visit *failed, struct sb_err *why)
 {
 	struct sb_err err = SB_ERR_INIT;
+	enum plan_presence presence;
 
 	begin_undo(failed->plan);
 	graft_end(sb_steal(failed->graft), true);
+	presence = plan_presence(failed->plan);
 	/* A container that has stopped keeps what it has: nothing can be deleted from outside. */
-	if (plan_presence(failed->plan) == PLAN_STOPPED)
+	if (presence == PLAN_STOPPED)
 		sb_err_add(why,
 			"; '%s' is left in it until it runs and 'sbinject remove' deletes it",
 			failed->plan->home_path);
 	else if ((failed->as_user ? discard_for_user : discard)(failed, &err) == 0)
 		sb_log(SB_NOTE, "removed what had been placed");
-	else if (err.code != SB_NO_CONTAINER)
+	else if (err.code != SB_NO_CONTAINER || presence != PLAN_GONE)
 		sb_err_add(why, "; '%s' may be left inside ('sbinject remove' deletes it): %s",
 			failed->plan->home_path, err.text);
 }
@@ -437,8 +515,7 @@ int visit_upload(struct visit *visit, enum visit_when when, struct sb_err *err)
 	const struct graft_program program = {payload->sha256, payload->data, payload->size};
 	int ret = put_program(visit, &program, when, err);
 
-	if (ret < 0 && visit->uploaded)
-		undo(visit, err);
+	visit->lost = ret < 0 && err->code == SB_FAILED && is_passing(err->text);
 	/* A helper container takes back what it brought. */
 	if (ret)
 		graft_end(sb_steal(visit->graft), true);
@@ -457,28 +534,132 @@ static json_t *late_receipt(struct visit *visit)
 	return receipt;
 }
 
-json_t *visit_ask(struct visit *visit, const char *command, json_t *question, struct sb_err *err)
-{
-	json_t *receipt = NULL;
+/* ---- one visit after the other ---- */
 
-	if (run(visit, command, err) == 0)
-		receipt = visit_converse(visit, question, err);
-	else
-		json_decref(question);
+/* Put the question, once. */
+static int ask(struct visit *visit, const struct errand *errand, json_t **ret, struct sb_err *err)
+{
+	if (run(visit, errand->command, err) == 0)
+		*ret = visit_converse(visit, errand->question(visit, errand->ctx), err);
 	/* An interrupted program goes on inside; what it made is known once it has reported. */
-	if (!receipt && err->code == SB_INTERRUPTED)
-		receipt = late_receipt(visit);
-	if (!receipt && visit->uploaded && (!visit->answered || visit->as_user))
-		undo(visit, err);
-	graft_end(sb_steal(visit->graft), false);
-	return receipt;
+	if (!*ret && err->code == SB_INTERRUPTED)
+		*ret = late_receipt(visit);
+	return *ret ? 0 : -1;
 }
 
-int visit_open(struct visit *visit, const char *command, struct sb_err *err)
+/* Its first request is ours: only an answer tells that it is our program. */
+static int greet(struct visit *visit, struct sb_err *err)
 {
-	if (run(visit, command, err) == 0)
-		return 0;
+	sb_autobuf struct sb_buf out = SB_BUF_INIT(SB_MAX_RECEIPT);
+	json_auto_t *asked = json_pack("{s:s, s:s, s:s}", "jsonrpc", "2.0", "id", visit->nonce,
+			    "method", "version"),
+		    *answer = NULL;
+	const char *id;
+
+	if (!asked)
+		return sb_err_nomem(err);
+	if (send_line(visit, asked, err) < 0 || read_answer(visit, &out, err) < 0)
+		return -1;
+	answer = json_loadb(out.data, strcspn(out.data, "\n"), 0, NULL);
+	id = sb_json_str(answer, "id");
+	if (!id || strcmp(id, visit->nonce) != 0)
+		return sb_err_set(
+			err, SB_MISMATCH, "what answered in the container is not our program");
+	visit->answered = true;
+	return 0;
+}
+
+static int open_it(
+	struct visit *visit, const struct errand *errand, json_t **ret, struct sb_err *err)
+{
+	(void)ret;
+	return run(visit, errand->command, err) == 0 ? greet(visit, err) : -1;
+}
+
+/* Of a failure, whether it is about the one program that was run, and not about all. One that
+   reports has undone what it did. */
+static bool is_about_it(const struct visit *visit, const struct sb_err *err)
+{
+	if (visit->answered)
+		return err->code == SB_FAILED && is_passing(err->text);
+	if (!visit->exec_tried)
+		return false;
 	if (visit->uploaded)
+		return is_passing(err->text);
+	return err->code != SB_INTERRUPTED && err->code != SB_NO_CONTAINER &&
+	       err->code != SB_NO_ENGINE;
+}
+
+/* What was uploaded into a container that has stopped would stay in it. */
+static bool is_worth_another(struct visit *visit, struct sb_err *err)
+{
+	struct plan *plan = visit->plan;
+	bool ended;
+
+	visit->lost |= is_about_it(visit, err);
+	if (!visit->lost || visit->graft || visit->tries >= TRIES ||
+		eng_is_interrupted(plan->client) || eng_time_left(plan->client, 1) == 0)
+		return false;
+	/* An engine learns of an end late; that nothing is there is no sign of one. */
+	ended = is_passing(err->text) ? plan_presence(plan) != PLAN_RUNS : plan_has_ended(plan);
+	if (ended) {
+		sb_err_wrap(err, "the container stopped before the payload's answer");
+		err->code = SB_NO_CONTAINER;
+	}
+	return !ended;
+}
+
+/* The next one has another number, unless it has to find what this one has put there. */
+static int begin_anew(struct visit *visit, struct sb_err *err)
+{
+	sb_log(SB_NOTE, "%s; bringing it anew", err->text);
+	sb_err_clear(err);
+	eng_exec_close(sb_steal(visit->exec));
+	if (visit->tries > 0)
+		sb_sleep_ms(TRY_PAUSE_MS);
+	visit->tries++;
+	visit->lost = visit->exec_tried = visit->answered = false;
+	return visit->uploaded ? 0 : new_nonce(visit, err);
+}
+
+typedef int (*once_fn)(
+	struct visit *visit, const struct errand *errand, json_t **ret, struct sb_err *err);
+
+static int make(struct visit *visit, const struct errand *errand, once_fn once, json_t **ret,
+	struct sb_err *err)
+{
+	int ready = new_nonce(visit, err) < 0 ? -1 : find_ready(visit, err), outcome;
+
+	for (;;) {
+		outcome = ready < 0 ? -1 : ready == 0 ? errand->bring(visit, errand->ctx, err) : 0;
+		if (outcome == 0)
+			outcome = once(visit, errand, ret, err);
+		if (outcome >= 0)
+			return outcome;
+		if (!is_worth_another(visit, err))
+			break;
+		ready = begin_anew(visit, err);
+	}
+	if (visit->uploaded && (!visit->answered || visit->as_user))
 		undo(visit, err);
 	return -1;
+}
+
+int visit_ask(struct plan *plan, bool as_user, const struct errand *errand, struct visit *ret,
+	json_t **ret_receipt, struct sb_err *err)
+{
+	int outcome;
+
+	*ret = (struct visit){.plan = plan, .as_user = as_user};
+	*ret_receipt = NULL;
+	outcome = make(ret, errand, ask, ret_receipt, err);
+	graft_end(sb_steal(ret->graft), false);
+	return outcome;
+}
+
+int visit_open(struct plan *plan, bool as_user, const struct errand *errand, struct visit *ret,
+	struct sb_err *err)
+{
+	*ret = (struct visit){.plan = plan, .as_user = as_user};
+	return make(ret, errand, open_it, NULL, err);
 }

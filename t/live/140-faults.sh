@@ -124,4 +124,12 @@ if thorough; then
   fault "stall:resp@PUT $version/containers/.*/archive#1:0,22" 0 60
   fault "stall:req-body@POST $version/exec/.*/start#1:0,22" 0 60
 fi
+# One that hangs up after every answer without having said so is no fault, but a proxy of its own kind.
+without_service
+proxy_start cut:after
+for i in 1 2 3 4 5; do
+  DOCKER_HOST=$proxy_host ok "hanging up after each answer, $i: inject" "$SBINJECT" "$name"
+  DOCKER_HOST=$proxy_host ok "hanging up after each answer, $i: remove" "$SBINJECT" remove "$name"
+done
+proxy_stop
 done_testing

@@ -19,27 +19,30 @@ drop@            3    3       3     3    3    3
 cut:resp@:20     3    3       3     3    3    3
 cut:resp-body@:1 3    3       3     -    3    3
 stall:resp@:0,30 3    3       3     3    3    3
-reply@:500,html  3    1       1     1    1    1'
+reply@:500,html  3    1       1     1    0    0' # once more, with an upload
 for command in status call; do faults_table with_service unharmed "$command" "$name" <<<"$common"; done
 # It asks in the end how its program ended.
 faults_table with_service unharmed pipe "$name" <<<"$(paste -d' ' - <(printf '%s\n' ended 3 3 3 3 1) <<<"$common")"
 
-# What cannot be looked into is listed all the same.
-faults_table with_service unharmed ls <<'END'
-                 ping list look
-drop@            3    3    0
-cut:resp@:20     3    3    0
-cut:resp-body@:1 3    3    -
-stall:resp@:0,30 3    3    0
-reply@:500,html  3    1    0
+# What cannot be looked into is listed all the same. Only docker may have to be asked whether looking is
+# safe.
+[[ $ENGINE == docker* ]] && without='' || without='$(NR == 1 ? 3 : 4) = "";'
+faults_table with_service unharmed ls --look < <(awk "{ $without print }" <<'END'
+                 ping list inspect look
+drop@            3    3    0       0
+cut:resp@:20     3    3    0       0
+cut:resp-body@:1 3    3    0       -
+stall:resp@:0,30 3    3    0       0
+reply@:500,html  3    1    0       0
 END
+)
 
 faults_table with_service repaired remove "$name" <<'END'
-                 ping inspect image look look2 exec start
-drop@            3    3       3     3    3     3    3
-cut:resp@:20     3    3       3     3    3     3    3
-cut:resp-body@:1 3    3       3     -    -     3    3
-stall:resp@:0,30 3    3       3     3    3     3    3
-reply@:500,html  3    1       1     1    1     1    1
+                 ping inspect image look exec start
+drop@            3    3       3     3    3    3
+cut:resp@:20     3    3       3     3    3    3
+cut:resp-body@:1 3    3       3     -    3    3
+stall:resp@:0,30 3    3       3     3    3    3
+reply@:500,html  3    1       1     1    0    0
 END
 done_testing
