@@ -13,9 +13,13 @@ enum {
 	UNDO_MS = 5 * 1000,   /* for the helper to delete what it brought */
 	LIFE_MS = 120 * 1000, /* a helper that nobody ends does so by itself */
 	STALE_MS = 5 * 1000,  /* one that is not started for so long was forgotten */
+	OVERDUE_S = 180,      /* one that runs for so long does not end by itself */
 	BUSY_MS = 60 * 1000,
 	SEARCH_MS = 2 * 1000, /* an engine may make or give up one that late */
 	PAUSE_MS = 100,
+	VOLUMES_MAX = 64,
+	PIDS_MAX = 64,	 /* it needs one, the engine's start of it seven */
+	ROOM = 64 << 20, /* of memory, besides the program; it takes 5 MB */
 };
 
 struct graft {
@@ -36,9 +40,27 @@ struct rival {
 static const char *const when_words[] = {
 	[VISIT_ALWAYS] = "always", [VISIT_IF_HOME] = "home", [VISIT_IF_CURRENT] = "current"};
 
+/* Runtimes, by a part of their name, that keep a container's processes to themselves: in the
+   namespace that others can share are their own. */
+static const char *const sandboxes[] = {"runsc", "gvisor", "kata"};
+
+static int check_runtime(const struct plan *plan, struct sb_err *err)
+{
+	const char *name = sb_json_str(plan->container.doc, "HostConfig.Runtime");
+
+	for (size_t i = 0; name && i < SB_ARRAY_SIZE(sandboxes); i++)
+		if (strcasestr(name, sandboxes[i]))
+			return sb_err_set(err, SB_UNSUPPORTED,
+				"the root file system is read-only, and a helper container cannot "
+				"look into what the runtime '%.80s' has started",
+				name);
+	return 0;
+}
+
 int graft_check(const struct plan *plan, struct sb_err *err)
 {
 	const char *pids = sb_json_str(plan->container.doc, "HostConfig.PidMode");
+	json_t *volumes = sb_json_at(plan->container.doc, "Config.Volumes");
 
 	if (!plan->may_graft)
 		return sb_err_set(err, SB_UNSUPPORTED,
@@ -52,7 +74,12 @@ int graft_check(const struct plan *plan, struct sb_err *err)
 			"the root file system is read-only, and a helper container cannot tell "
 			"which processes are the container's: its process namespace is '%.80s'",
 			pids);
-	return 0;
+	if (json_object_size(volumes) > VOLUMES_MAX)
+		return sb_err_set(err, SB_UNSUPPORTED,
+			"the root file system is read-only, and a helper container has room for "
+			"%d volumes: the image has %zu",
+			VOLUMES_MAX, json_object_size(volumes));
+	return check_runtime(plan, err);
 }
 
 /* ---- making it ---- */
@@ -68,23 +95,74 @@ static json_t *security(const struct plan *plan)
 	return list;
 }
 
-static json_t *describe(const struct graft *graft, const struct plan *plan, const char *program)
+/* As the engine does: "/a//./b/../c/" is "/a/c", and "/" is "". */
+static void tidy_path(const char *path, char *ret)
+{
+	size_t len = 0, n;
+
+	for (const char *p = path; *p; p += n) {
+		p += strspn(p, "/");
+		n = strcspn(p, "/");
+		if (n == 2 && !memcmp(p, "..", 2)) {
+			while (len > 0 && ret[--len] != '/')
+				;
+		} else if (n > 0 && !(n == 1 && *p == '.')) {
+			ret[len++] = '/';
+			memcpy(ret + len, p, n);
+			len += n;
+		}
+	}
+	ret[len] = '\0';
+}
+
+/* For each volume of the image the engine would make one, and copy into it what is there. */
+static json_t *shadow_volumes(const struct plan *plan)
+{
+	json_t *volumes = sb_json_at(plan->container.doc, "Config.Volumes"), *ret = json_object();
+	const char *path;
+	json_t *value;
+
+	json_object_foreach (volumes, path, value) {
+		sb_autofree char *tidy = malloc(strlen(path) + 2);
+
+		if (!tidy) {
+			json_decref(ret);
+			return NULL;
+		}
+		tidy_path(path, tidy);
+		if (*path == '/' && *tidy)
+			json_object_set_new(ret, tidy, json_string("size=64k"));
+	}
+	return ret;
+}
+
+static json_t *describe_host(const struct plan *plan, const struct graft_program *program)
 {
 	const char *userns = sb_json_str(plan->container.doc, "HostConfig.UsernsMode");
-	json_t *host = json_pack("{s:s, s:o, s:s, s:[s], s:[s], s:o, s:b, s:{s:s}, s:{s:s}}",
-		"NetworkMode", "none", "PidMode", json_sprintf("container:%s", plan->container.id),
-		"UsernsMode", userns ? userns : "", "CapDrop", "ALL", "CapAdd", "SYS_PTRACE",
-		"SecurityOpt", security(plan), "AutoRemove", 1, "RestartPolicy", "Name", "no",
-		"LogConfig", "Type", "none");
+	const char *runtime = sb_json_str(plan->container.doc, "HostConfig.Runtime");
+	json_int_t memory = (json_int_t)program->size + ROOM;
 
+	return json_pack("{s:s, s:o, s:s, s:s, s:s, s:[s], s:[s], s:o, s:b, s:{s:s}, s:{s:s}, "
+			 "s:o, s:I, s:I, s:i}",
+		"NetworkMode", "none", "PidMode", json_sprintf("container:%s", plan->container.id),
+		"CgroupnsMode", "private", "UsernsMode", userns ? userns : "", "Runtime",
+		runtime ? runtime : "", "CapDrop", "ALL", "CapAdd", "SYS_PTRACE", "SecurityOpt",
+		security(plan), "AutoRemove", 1, "RestartPolicy", "Name", "no", "LogConfig", "Type",
+		"none", "Tmpfs", shadow_volumes(plan), "Memory", memory, "MemorySwap", memory,
+		"PidsLimit", PIDS_MAX);
+}
+
+static json_t *describe(const struct graft *graft, const struct plan *plan,
+	const struct graft_program *program, const char *path)
+{
 	return json_pack(
 		"{s:s, s:s, s:s, s:[s], s:[s], s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:{s:[s]}, "
 		"s:{s:s, s:s}, s:o}",
 		"Image", plan->container.image_id, "User", "0:0", "WorkingDir", "/", "Entrypoint",
-		program, "Cmd", "graft", "OpenStdin", 1, "StdinOnce", 1, "AttachStdin", 1,
+		path, "Cmd", "graft", "OpenStdin", 1, "StdinOnce", 1, "AttachStdin", 1,
 		"AttachStdout", 1, "AttachStderr", 1, "Tty", 0, "NetworkDisabled", 1, "Healthcheck",
 		"Test", "NONE", "Labels", GRAFT_LABEL, plan->container.id, GRAFT_RUN_LABEL,
-		graft->nonce, "HostConfig", host);
+		graft->nonce, "HostConfig", describe_host(plan, program));
 }
 
 static bool has_label(const struct eng_container *container, const char *label, const char *value)
@@ -94,9 +172,15 @@ static bool has_label(const struct eng_container *container, const char *label, 
 	return text && strcmp(text, value) == 0;
 }
 
+/* Never started, or ended; or stopped by who is root inside, so that it will not end. */
+static bool is_forgotten(const struct eng_container *helper)
+{
+	return !eng_container_runs(helper) || eng_container_uptime(helper) > OVERDUE_S;
+}
+
 /*
- * What has the name: wait while it is at work, delete it if it was never started or has ended.
- * Names of helper containers are ours by their label only.
+ * What has the name: wait while it is at work, delete it if it was forgotten. Names of helper
+ * containers are ours by their label only.
  */
 static int clear_name(
 	const struct plan *plan, const char *name, struct rival *rival, struct sb_err *err)
@@ -121,7 +205,7 @@ static int clear_name(
 		memcpy(rival->id, other.id, sizeof(rival->id));
 		rival->since = sb_now_ms();
 	}
-	if (!eng_container_runs(&other) && sb_now_ms() - rival->since >= STALE_MS) {
+	if (is_forgotten(&other) && sb_now_ms() - rival->since >= STALE_MS) {
 		sb_log(SB_NOTE, "deleting the helper container that another run left behind");
 		return eng_container_delete(plan->client, other.id, err);
 	}
@@ -129,10 +213,10 @@ static int clear_name(
 	return 0;
 }
 
-static int create(
-	struct graft *graft, const struct plan *plan, const char *program, struct sb_err *err)
+static int create(struct graft *graft, const struct plan *plan, const struct graft_program *program,
+	const char *path, struct sb_err *err)
 {
-	json_auto_t *spec = describe(graft, plan, program);
+	json_auto_t *spec = describe(graft, plan, program, path);
 	struct rival rival = {.id = ""};
 	int64_t since = sb_now_ms();
 	int ret;
@@ -153,19 +237,21 @@ static int create(
 	return ret;
 }
 
+/* In a directory of its own, whose name no image can have made a volume. */
 static int start(struct graft *graft, const struct visit *visit,
 	const struct graft_program *program, struct sb_err *err)
 {
 	sb_autobuf struct sb_buf tar = SB_BUF_INIT(SB_MAX_PAYLOAD + 65536);
-	char path[180];
+	char dir[64], path[240];
 	const struct eng_tar_member members[] = {
-		{".sbinject/", 0700, NULL, 0, NULL},
+		{dir + 1, 0700, NULL, 0, NULL},
 		{path + 1, 0755, program->data, program->size, NULL},
 	};
 
-	snprintf(path, sizeof(path), "/.sbinject/%s", visit->name);
+	snprintf(dir, sizeof(dir), "/.sbinject.%s/", visit->nonce);
+	snprintf(path, sizeof(path), "%s%s", dir, visit->name);
 	if (eng_tar_write(members, SB_ARRAY_SIZE(members), &tar, err) < 0 ||
-		create(graft, visit->plan, path, err) < 0 ||
+		create(graft, visit->plan, program, path, err) < 0 ||
 		eng_archive_put(graft->client, graft->id, "/", tar.data, tar.len, err) < 0 ||
 		eng_exec_attach(graft->client, graft->id, &graft->streams, err) < 0)
 		return -1;
@@ -199,7 +285,7 @@ static int explain(const struct plan *plan, enum sb_code gone, struct sb_err *er
 static json_t *ask(const struct graft *graft, const struct visit *visit,
 	const struct graft_program *program, enum visit_when when, struct sb_err *err)
 {
-	struct visit helper = {.plan = visit->plan, .exec = graft->streams};
+	struct visit helper = {.plan = visit->plan, .exec = graft->streams, .uploaded = true};
 
 	memcpy(helper.nonce, visit->nonce, sizeof(helper.nonce));
 	return visit_converse(&helper,

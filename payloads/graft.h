@@ -5,15 +5,17 @@
  *
  * A helper container does it. It is made from the image that the container was made from, so that
  * nothing is pulled; before it is started our own program is put into it, the only one that it ever
- * runs. It has no network, shares the container's process namespace, where /proc/1/root is the
- * container's file system, and has one capability, CAP_SYS_PTRACE, which that link demands. The
+ * runs. It has no network, little memory, nothing in the image's volumes and the container's
+ * runtime; it shares the container's process namespace, where /proc/1/root is the container's file
+ * system, and has one capability, CAP_SYS_PTRACE, which that link demands. The
  * program writes a copy of itself into the home, says so in a receipt, and waits: when its stdin
  * ends, be it that we are done, have failed, or were killed, it deletes the copy unless the copy
  * has put itself in place meanwhile, ends, and the engine deletes the helper container.
  *
  * For a container there is one at a time, as its name is made from the container's id. By that name
  * and its nonce a visit finds one whose creation the engine did not confirm, and deletes it. What a
- * killed run left behind without having started it is in the way of the next, which deletes it.
+ * killed run left behind without having started it is in the way of the next, which deletes it; so
+ * is one that somebody in the container has stopped, once it has run for longer than any does.
  */
 #ifndef PAYLOADS_GRAFT_H
 #define PAYLOADS_GRAFT_H

@@ -92,7 +92,7 @@ fails 'call before inject' 7 'not injected' "$SBINJECT" --graft call "$name" rem
 fails 'pipe before inject' 7 'not injected' "$SBINJECT" --graft pipe "$name"
 run "$SBINJECT" --graft "$name"
 like 'the line says that there is no name' "$out" "no name at '$path'"
-run "$SBINJECT" ls
+run "$SBINJECT" ls --look
 like 'ls cannot tell' "$out" "$name .* \?"
 
 # another user, who has another key: what the first left ready is not believed
@@ -159,26 +159,40 @@ make 'unprivileged' '{"CapDrop":["ALL"],"SecurityOpt":["no-new-privileges"]}' '{
 whole unprivileged none
 clean unprivileged
 
-# An image that declares a volume; the engine makes one for each container, and a check of health.
+# An image that declares volumes, of which the engine makes some for each container and copies into
+# them what the image has there; and a check of health.
+volumes_made() {
+  api "$ENGINE" GET "/events?since=0&until=$(date +%s)&filters=%7B%22type%22%3A%5B%22volume%22%5D%2C%22event%22%3A%5B%22create%22%5D%7D" | grep -c .
+}
 make base
-api "$ENGINE" POST "/commit?container=$id&repo=sbinject-test/volume&tag=1&changes=VOLUME%20%2Fdata%0AHEALTHCHECK%20CMD%20%2Fpause" -H 'Content-Type: application/json' -d '{}' >/dev/null
+changes=$(jq -rn '"VOLUME [\"/bin\", \"/data/\", \"/.sbinject\", \"/a b/../c//d\", \"/c\"]\nHEALTHCHECK CMD /pause" | @uri')
+api "$ENGINE" POST "/commit?container=$id&repo=sbinject-test/volume&tag=1&changes=$changes" -H 'Content-Type: application/json' -d '{}' >/dev/null
 make 'volume' '{}' '{}' volume
-volumes=$(api "$ENGINE" GET /volumes | jq -c '[.Volumes[]?.Name] | sort')
-whole 'image with a volume' none
-is 'image with a volume: no volume is left' "$(api "$ENGINE" GET /volumes | jq -c '[.Volumes[]?.Name] | sort')" "$volumes"
+sleep 1
+volumes=$(api "$ENGINE" GET /volumes | jq -c '[.Volumes[]?.Name] | sort') made=$(volumes_made)
+is 'image with volumes: the container has them' "$(ctr_inspect "$ENGINE" "$id" | jq '.Mounts | length')" 5
+whole 'image with volumes' none
+is 'image with volumes: no volume is left' "$(api "$ENGINE" GET /volumes | jq -c '[.Volumes[]?.Name] | sort')" "$volumes"
+sleep 1
+is 'image with volumes: none was made' "$(volumes_made)" "$made"
 
 # ---- what the container may have prepared ----
 
 make 'hostile'
 as_root ln -s /dev/shm /dev/.sbinject
+dev=$(in_dev)	# it is moved aside, and comes back
 ok 'a link at the home: inject' "$SBINJECT" --graft "$name"
 is 'a link at the home: replaced' "$(as_root stat -c '%F %a' /dev/.sbinject):$(as_root ls -A /dev/shm | grep -v sandbox-tools || :)" 'directory 700:'
 ok 'a link at the home: remove' "$SBINJECT" remove "$name"
 clean 'a link at the home'
+as_root rm /dev/.sbinject
 as_root sh -c 'mkdir -m 777 /dev/.sbinject; chown 1000 /dev/.sbinject; ln -s /etc/passwd /dev/.sbinject/lock'
+dev=$(in_dev)
 ok 'a home of somebody else: inject' "$SBINJECT" --graft "$name"
 ok 'a home of somebody else: remove' "$SBINJECT" remove "$name"
 clean 'a home of somebody else'
+as_root rm -r /dev/.sbinject
+dev=$(in_dev)
 as_root sh -c 'dd if=/dev/zero of=/dev/fill bs=65536 2>/dev/null || :'
 fails 'no space' 5 'No space left' "$SBINJECT" --graft "$name"
 as_root rm /dev/fill
@@ -299,6 +313,29 @@ proxy_start "stall:resp@$start:0,2"
 DOCKER_HOST=$proxy_host fails 'killed from inside' 7 'helper container.* was killed or deleted' "$SBINJECT" -t 20 --graft "$name"
 as_root kill -9 "$killer"
 undone 'killed from inside'
+
+# Or stops it: it neither notes the end of what it was made for, nor that its time is over. The next
+# run finds that by the engine's clock, which here goes faster.
+sed 's/kill -9/kill -STOP/' "$tmp/killer" >"$tmp/stopper"
+stopper=$(exec_opts='{"User":"0:0"}' ctr_exec "$ENGINE" "$id" sh -c "($(cat "$tmp/stopper")) >/dev/null 2>&1 & echo \$!")
+"$SBINJECT" --graft "$name" >/dev/null 2>&1 &
+pid=$!
+has_stopped() { as_root sh -c 'for p in /proc/[0-9]*; do case $(tr "\0" " " <$p/cmdline 2>/dev/null) in *" graft ") grep -q "^State:.T" $p/status && exit 0 ;; esac; done; exit 1'; }
+for i in $(seq 300); do
+  ! has_stopped || break
+  sleep 0.1
+done
+kill -9 "$pid"
+wait "$pid" 2>/dev/null || :
+as_root kill -9 "$stopper"
+fails 'stopped from inside: as long as it may be at work' 3 'out of time' "$SBINJECT" -t 8 --graft "$name"
+is 'stopped from inside: it stays' "$(helpers running)" "/sbinject-graft-${id:0:12}"
+proxy_start "header@GET $version/containers/sbinject-graft-.*/json:Date=$(LC_ALL=C date -u -d '10 minutes' '+%a, %d %b %Y %T GMT')"
+DOCKER_HOST=$proxy_host run "$SBINJECT" --graft "$name"
+is 'stopped from inside: it is deleted when its time is over' "$rc:$(helpers)" 0:
+proxy_stop
+ok 'stopped from inside: remove' "$SBINJECT" --graft remove "$name"
+clean 'stopped from inside'
 
 # The container ends, or is paused, between two steps.
 now() { printf "curl -s -X POST --unix-socket %s 'http://d/containers/%s/%s'" "$(engine_socket "$ENGINE")" "$id" "$1"; }

@@ -41,6 +41,7 @@ struct world {
 	struct eng_client *client;
 	struct plan plan;
 	struct visit visit;
+	json_t *doc; /* of the container, or NULL */
 	struct sb_err err;
 };
 
@@ -75,15 +76,21 @@ static void add_step(struct script *script, enum fake_do what, char *data)
 	script->steps[script->count++] = (struct fake_step){what, data, data ? strlen(data) : 0, 0};
 }
 
-/* Wait for a request and answer it. */
-static void answer(struct script *script, const char *status, const char *body)
+/* Wait for a request and answer it, with more headers ("" or "Name: value\r\n"). */
+static void answer_with(
+	struct script *script, const char *status, const char *headers, const char *body)
 {
 	char *text;
 
-	assert_true(asprintf(&text, "HTTP/1.1 %s\r\nContent-Length: %zu\r\n\r\n%s", status,
-			    strlen(body), body) > 0);
+	assert_true(asprintf(&text, "HTTP/1.1 %s\r\n%sContent-Length: %zu\r\n\r\n%s", status,
+			    headers, strlen(body), body) > 0);
 	add_step(script, FAKE_REQUEST, NULL);
 	add_step(script, FAKE_SEND, text);
+}
+
+static void answer(struct script *script, const char *status, const char *body)
+{
+	answer_with(script, status, "", body);
 }
 
 static void answer_taken(struct script *script)
@@ -107,6 +114,21 @@ static void answer_rival(struct script *script, const char *id)
 {
 	answer_taken(script);
 	answer_found(script, id, "created", GRAFT_LABEL, TARGET);
+}
+
+/* One that has run since noon, at that time of the engine's. */
+static void answer_running(struct script *script, const char *now, const char *zone)
+{
+	char headers[80], body[400];
+
+	answer_taken(script);
+	snprintf(headers, sizeof(headers), "Date: Sat, 31 Jan 2026 %s GMT\r\n", now);
+	snprintf(body, sizeof(body),
+		"{\"Id\":\"%s\",\"State\":{\"Status\":\"running\","
+		"\"StartedAt\":\"2026-01-31T12:00:00.5%s\"},"
+		"\"Config\":{\"Labels\":{\"%s\":\"%s\"}}}",
+		FIRST, zone, GRAFT_LABEL, TARGET);
+	answer_with(script, "200 OK", *now ? headers : "", body);
 }
 
 static void free_script(struct script *script)
@@ -145,6 +167,7 @@ static void graft(struct world *w)
 	w->fake = fake_start(scripts, w->script_count);
 	assert_int_equal(eng_open(fake_endpoint(w->fake), 0, &w->client, &w->err), 0);
 	w->plan.client = w->client;
+	w->plan.container.doc = w->doc;
 	w->plan.container.id = TARGET;
 	w->plan.container.image_id = "sha256:0";
 	w->plan.may_graft = true;
@@ -158,6 +181,7 @@ static void graft(struct world *w)
 static void close_world(struct world *w)
 {
 	fake_free(w->fake);
+	json_decref(w->doc);
 	for (size_t i = 0; i < w->script_count; i++)
 		free_script(&w->scripts[i]);
 }
@@ -212,6 +236,104 @@ static void test_graft_begin__deletes_a_rival_that_was_forgotten(void **state)
 	assert_int_equal(count_sent(&w, 0, "DELETE "), 1);
 	assert_int_equal(count_sent(&w, 0, "DELETE /v1.51/containers/" SECOND), 1);
 	close_world(&w);
+}
+
+/* How often one that runs is deleted when that is the time. */
+static int deletes_running(const char *now, const char *zone)
+{
+	struct script *script;
+	struct world w;
+	int count;
+
+	script = begin_world(&w);
+	for (int i = 0; i < 6; i++)
+		answer_running(script, now, zone);
+	answer(script, "204 No Content", "");
+	answer(script, "500 No", "{\"message\":\"no\"}");
+	answer_found(script, TARGET, "running", "", "");
+	graft(&w);
+	count = count_sent(&w, 0, "DELETE /v1.51/containers/" FIRST);
+	close_world(&w);
+	return count;
+}
+
+static void test_graft_begin__deletes_a_rival_that_was_stopped(void **state)
+{
+	(void)state;
+	assert_int_equal(deletes_running("12:03:01", "Z"), 1);
+	assert_int_equal(deletes_running("12:03:00", "Z"), 0);
+	assert_int_equal(deletes_running("11:00:00", "Z"), 0);
+	assert_int_equal(deletes_running("", "Z"), 0);
+	assert_int_equal(deletes_running("23:00:00", "+01:00"), 0);
+}
+
+/* ---- what it may be ---- */
+
+static void test_graft_begin__asks_for_little(void **state)
+{
+	struct script *script;
+	struct world w;
+
+	(void)state;
+	script = begin_world(&w);
+	w.doc = json_pack("{s:{s:{s:{}, s:{}, s:{}, s:{}}}, s:{s:s}}", "Config", "Volumes",
+		"/data/../data/", "/a//./b \"", "none", "/..", "HostConfig", "Runtime", "crun");
+	answer(script, "500 No", "{\"message\":\"no\"}");
+	answer_found(script, TARGET, "running", "", "");
+	graft(&w);
+	assert_int_equal(count_sent(&w, 0,
+				 "\"Tmpfs\":{\"/data\":\"size=64k\","
+				 "\"/a/b \\\"\":\"size=64k\"}"),
+		1);
+	assert_int_equal(count_sent(&w, 0, "\"Runtime\":\"crun\""), 1);
+	assert_int_equal(count_sent(&w, 0, "\"CgroupnsMode\":\"private\""), 1);
+	assert_int_equal(count_sent(&w, 0, "\"Memory\":67108871,\"MemorySwap\":67108871"), 1);
+	assert_int_equal(count_sent(&w, 0, "\"PidsLimit\":64"), 1);
+	assert_int_equal(count_sent(&w, 0, "\"Entrypoint\":[\"/.sbinject." NONCE "/abc.def\"]"), 1);
+	close_world(&w);
+}
+
+static enum sb_code check(json_t *doc)
+{
+	struct plan plan = {.may_graft = true, .container = {.doc = doc}};
+	struct sb_err err = SB_ERR_INIT;
+	int r = graft_check(&plan, &err);
+
+	json_decref(doc);
+	return r == 0 ? SB_OK : err.code;
+}
+
+static void test_graft_check__knows_who_keeps_processes_apart(void **state)
+{
+	static const struct {
+		const char *runtime;
+		enum sb_code code;
+	} cases[] = {{"", SB_OK}, {"runc", SB_OK}, {"io.containerd.runc.v2", SB_OK},
+		{"crun", SB_OK}, {"nvidia", SB_OK}, {"runsc", SB_UNSUPPORTED},
+		{"io.containerd.runsc.v1", SB_UNSUPPORTED}, {"kata-runtime", SB_UNSUPPORTED},
+		{"io.containerd.kata.v2", SB_UNSUPPORTED}};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(cases); i++)
+		assert_int_equal(
+			check(json_pack("{s:{s:s}}", "HostConfig", "Runtime", cases[i].runtime)),
+			cases[i].code);
+}
+
+static void test_graft_check__refuses_volumes_without_end(void **state)
+{
+	json_t *volumes = json_object();
+	char name[16];
+
+	(void)state;
+	for (int i = 0; i < 65; i++) {
+		snprintf(name, sizeof(name), "/%d", i);
+		json_object_set_new(volumes, name, json_object());
+	}
+	assert_int_equal(
+		check(json_pack("{s:{s:O}}", "Config", "Volumes", volumes)), SB_UNSUPPORTED);
+	json_object_del(volumes, "/0");
+	assert_int_equal(check(json_pack("{s:{s:o}}", "Config", "Volumes", volumes)), SB_OK);
 }
 
 /* ---- one whose creation was not confirmed ---- */
@@ -280,6 +402,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_graft_begin__lets_each_rival_have_its_time),
 		cmocka_unit_test(test_graft_begin__deletes_a_rival_that_was_forgotten),
+		cmocka_unit_test(test_graft_begin__deletes_a_rival_that_was_stopped),
+		cmocka_unit_test(test_graft_begin__asks_for_little),
+		cmocka_unit_test(test_graft_check__knows_who_keeps_processes_apart),
+		cmocka_unit_test(test_graft_check__refuses_volumes_without_end),
 		cmocka_unit_test(test_graft_end__finds_one_that_was_lost),
 		cmocka_unit_test(test_graft_end__leaves_another_runs_alone),
 		cmocka_unit_test(test_graft_end__looks_for_none_after_a_refusal),
