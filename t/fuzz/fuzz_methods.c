@@ -89,8 +89,9 @@ void server_describe(struct rpc_call *call)
 
 /* ---- exec_remote ---- */
 
-struct jobs *jobs_new(struct loop *loop, struct children *children)
+struct jobs *jobs_new(struct loop *loop, struct children *children, size_t memory)
 {
+	(void)memory;
 	(void)loop;
 	(void)children;
 	return (struct jobs *)&thing;
@@ -171,8 +172,9 @@ void job_close_input(struct job *job)
 
 static struct bash_session session = {.name = "BashSession"};
 
-struct bash *bash_open(struct loop *loop, struct children *children)
+struct bash *bash_open(struct loop *loop, struct children *children, size_t memory)
 {
+	(void)memory;
 	(void)loop;
 	(void)children;
 	return (struct bash *)&thing;

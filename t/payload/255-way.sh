@@ -67,7 +67,7 @@ own() { # own PATH: installs as uid 1000, from root's home
 	mkdir -p "$R/.sbinject/user/$HEX"; chmod 711 "$R/.sbinject" "$R/.sbinject/user" "$R/.sbinject/user/$HEX"
 	cp "$PROGRAM" "$R/.sbinject/user/$HEX/program"
 	jq -nc --arg n "$(nonce)" --arg h "$HEX" --arg p "$1/d/tool" --arg o "$1/.sbinject-user" \
-		'{nonce:$n,sha256:$h,home:$o,own_home:true,path:$p,links:[],start:["start-server"],timeout_ms:15000}' >"$W/spec"
+		'{nonce:$n,sha256:$h,home:$o,own_home:true,path:$p,links:[],start:["start-server"],timeout_ms:120000}' >"$W/spec"
 	out=$(env -i /usr/sbin/chroot --userspec=1000:1000 --groups= "$R" "/.sbinject/user/$HEX/program" install <"$W/spec")
 }
 own_gone() { env -i /usr/sbin/chroot --userspec=1000:1000 --groups= "$R" "/.sbinject/user/$HEX/program" uninstall <"$W/spec" | jq .ok; }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Following a path step by step. */
-#include "payloads/sandbox-tools/install/way.h"
+#include "payloads/lib/way.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +22,7 @@ struct way {
 	char at[PATH_MAX];   /* its path, "" for the root */
 	char rest[PATH_MAX]; /* what is to go from there */
 	int links;	     /* followed so far */
+	bool makes;	     /* what is missing */
 };
 
 static bool is_trusted(const struct stat *st)
@@ -119,10 +120,20 @@ static int follow(struct way *way, const char *name, struct fail *fail)
 	return r;
 }
 
+/* Another process may be faster. */
+static int make(const struct way *way, const char *name)
+{
+	int r = tree_mkdir(way->fd, name, 0700);
+
+	return r < 0 && r != -EEXIST ? r : tree_open_dir(way->fd, name);
+}
+
 static int step(struct way *way, const char *name, struct fail *fail)
 {
 	int next = tree_open_dir(way->fd, name);
 
+	if (next == -ENOENT && way->makes)
+		next = make(way, name);
 	if (next == -ENOTDIR || next == -ELOOP)
 		return follow(way, name, fail);
 	if (next < 0)
@@ -131,10 +142,10 @@ static int step(struct way *way, const char *name, struct fail *fail)
 	return enter(way, next, fail);
 }
 
-int way_open(const char *path, char *leaf, struct fail *fail)
+static int walk(const char *path, char *leaf, bool makes, struct fail *fail)
 {
 	const char *slash = strrchr(path, '/');
-	struct way way = {.goal = path, .fd = -1};
+	struct way way = {.goal = path, .fd = -1, .makes = makes};
 	char name[PATH_MAX];
 	int r;
 
@@ -148,6 +159,16 @@ int way_open(const char *path, char *leaf, struct fail *fail)
 	if (r < 0)
 		io_close(&way.fd);
 	return way.fd;
+}
+
+int way_open(const char *path, char *leaf, struct fail *fail)
+{
+	return walk(path, leaf, false, fail);
+}
+
+int way_make(const char *path, char *leaf, struct fail *fail)
+{
+	return walk(path, leaf, true, fail);
 }
 
 int way_check(const char *path, struct fail *fail)

@@ -3,8 +3,8 @@
  * The way to a file, and who could make it lead elsewhere: whoever owns a directory can rename what
  * is in it, and so can those who may write to it, unless it is sticky.
  */
-#ifndef PAYLOADS_SANDBOX_TOOLS_INSTALL_WAY_H
-#define PAYLOADS_SANDBOX_TOOLS_INSTALL_WAY_H
+#ifndef PAYLOADS_LIB_WAY_H
+#define PAYLOADS_LIB_WAY_H
 
 #include "payloads/lib/fail.h"
 
@@ -14,6 +14,8 @@
    open to others without being sticky. Then the same path leads there again. Descriptor, or -1 with
    'fail' (code "denied", with the name of the first that is not so). */
 int way_open(const char *path, char *leaf, struct fail *fail);
+/* The same, but directories that are missing on the way are made, closed to others. */
+int way_make(const char *path, char *leaf, struct fail *fail);
 /* The same, just to know: 0 or -1 with 'fail'. */
 int way_check(const char *path, struct fail *fail);
 
