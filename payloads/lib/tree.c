@@ -17,12 +17,14 @@
 #define MAX_DEPTH 64
 #define CLEAR_BUDGET 100000
 #define SWEEP_BUDGET 1000000
-#define SWEEP_ENTRIES 100000
 #define RENEW_ATTEMPTS 100
 #define REMOVE_ATTEMPTS 10
 #define ASIDE ".sbinject-cleared-"
 #define ASIDE_SIZE 40
-#define EXCHANGE 2 /* RENAME_EXCHANGE */
+#define KEPT ".sbinject-aside-"
+#define KEPT_DIGITS 8
+#define NO_REPLACE 1 /* RENAME_NOREPLACE */
+#define EXCHANGE 2   /* RENAME_EXCHANGE */
 
 static bool is_shut_to_its_owner(int dirfd, const struct stat *st)
 {
@@ -117,6 +119,7 @@ int tree_open_dir(int dirfd, const char *name)
 
 struct removal {
 	int budget;
+	int64_t deadline;
 	dev_t dev;
 	int top;	/* the directory that is being removed */
 	unsigned moved; /* into it, from too far down */
@@ -181,7 +184,7 @@ static int remove_at(struct removal *removal, int dirfd, const char *name, int d
 	struct stat st;
 	int fd, r;
 
-	if (--removal->budget < 0)
+	if (--removal->budget < 0 || io_now() >= removal->deadline)
 		return -E2BIG;
 	if (unlinkat(dirfd, name, 0) == 0)
 		return 0;
@@ -205,7 +208,12 @@ static int remove_at(struct removal *removal, int dirfd, const char *name, int d
 
 int tree_remove(int dirfd, const char *name, int budget)
 {
-	struct removal removal = {.budget = budget};
+	return tree_remove_until(dirfd, name, budget, IO_NEVER);
+}
+
+int tree_remove_until(int dirfd, const char *name, int budget, int64_t deadline)
+{
+	struct removal removal = {.budget = budget, .deadline = deadline};
 	struct tree_parent parent;
 	struct stat st;
 	int r;
@@ -294,6 +302,189 @@ int tree_renew_dir(int dirfd, const char *name, mode_t mode)
 	return r < 0 ? r : fd;
 }
 
+/* ---- moving aside what is to be kept ---- */
+
+int tree_aside_name(const char *name, char aside[NAME_MAX + 1])
+{
+	char digits[KEPT_DIGITS + 1];
+	int r = sys_random_hex(digits, KEPT_DIGITS / 2);
+
+	if (r < 0)
+		return r;
+	if (snprintf(aside, NAME_MAX + 1, "%s" KEPT "%s", name, digits) > NAME_MAX)
+		return -ENAMETOOLONG;
+	return 0;
+}
+
+bool tree_split_aside(const char *aside, char name[NAME_MAX + 1])
+{
+	size_t len = strlen(aside), tail = strlen(KEPT) + KEPT_DIGITS;
+	const char *end = aside + len - tail;
+
+	if (len <= tail || len > NAME_MAX || strncmp(end, KEPT, strlen(KEPT)) != 0 ||
+		strspn(end + strlen(KEPT), "0123456789abcdef") != KEPT_DIGITS)
+		return false;
+	memcpy(name, aside, len - tail);
+	name[len - tail] = '\0';
+	return true;
+}
+
+static int rename_with(int dirfd, const char *from, const char *to, unsigned flags)
+{
+	return syscall(SYS_renameat2, dirfd, from, dirfd, to, flags) < 0 ? -errno : 0;
+}
+
+/* For the flags: some file systems know none, and some seccomp profiles not the call. */
+static bool is_unknown(int error)
+{
+	return error == -EINVAL || error == -ENOSYS || error == -EPERM;
+}
+
+static int rename_to_free(int dirfd, const char *from, const char *to)
+{
+	int r = rename_with(dirfd, from, to, NO_REPLACE);
+	struct stat st;
+
+	if (!is_unknown(r))
+		return r;
+	if (fstatat(dirfd, to, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST;
+	return renameat(dirfd, from, dirfd, to) < 0 ? -errno : 0;
+}
+
+/* An exchange in three steps. */
+static int exchange_slowly(int dirfd, const char *fresh, const char *name)
+{
+	char third[ASIDE_SIZE];
+	int r = aside_name(third);
+
+	if (r == 0)
+		r = rename_to_free(dirfd, fresh, third);
+	if (r < 0)
+		return r;
+	r = rename_to_free(dirfd, name, fresh);
+	if (r == 0) {
+		r = rename_to_free(dirfd, third, name);
+		if (r < 0)
+			rename_to_free(dirfd, fresh, name);
+	}
+	if (r < 0 && rename_to_free(dirfd, third, fresh) < 0)
+		unlinkat(dirfd, third, AT_REMOVEDIR);
+	return r;
+}
+
+/* Brings 'fresh', an empty directory, under 'name'; what was there is then called 'fresh'. 0,
+   -errno, -EAGAIN when somebody was faster. */
+static int exchange_kept(int dirfd, const char *fresh, const char *name)
+{
+	int r = rename_with(dirfd, fresh, name, EXCHANGE);
+
+	if (is_unknown(r))
+		r = exchange_slowly(dirfd, fresh, name);
+	/* a directory of an image cannot be renamed; an empty one can be replaced */
+	if (r == -EXDEV && renameat(dirfd, fresh, dirfd, name) == 0)
+		return 0;
+	if (r != -ENOENT)
+		return r;
+	r = rename_to_free(dirfd, fresh, name);
+	return r == -EEXIST ? -EAGAIN : r;
+}
+
+static int open_own_dir(int dirfd, const char *name)
+{
+	int fd = tree_open_dir(dirfd, name);
+	struct stat st;
+
+	if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_uid != geteuid())) {
+		close(fd);
+		return -EPERM;
+	}
+	return fd;
+}
+
+/* Two of us may do this at once: what the other one has just made, and we have moved, goes back. */
+static int exchange_foreign(int dirfd, const char *fresh, const char *name)
+{
+	int r = exchange_kept(dirfd, fresh, name);
+	int own = r < 0 ? -1 : open_own_dir(dirfd, fresh);
+
+	if (own < 0)
+		return r;
+	close(own);
+	r = rename_with(dirfd, fresh, name, EXCHANGE);
+	return r < 0 ? r : -EAGAIN;
+}
+
+static int replace_foreign(int dirfd, const char *name, mode_t mode, const char *aside)
+{
+	int fd, r;
+
+	if (mkdirat(dirfd, aside, mode) < 0)
+		return -errno;
+	fd = tree_open_dir(dirfd, aside);
+	r = fd < 0 ? fd : fchmod(fd, mode) < 0 ? -errno : exchange_foreign(dirfd, aside, name);
+	if (r == 0)
+		return fd;
+	io_close(&fd);
+	unlinkat(dirfd, aside, AT_REMOVEDIR);
+	return r;
+}
+
+int tree_claim_dir(int dirfd, const char *name, mode_t mode, const char *aside)
+{
+	struct tree_parent parent;
+	int fd = -EAGAIN;
+
+	tree_parent_open(&parent, dirfd);
+	for (int i = 0; fd == -EAGAIN && i < RENEW_ATTEMPTS; i++) {
+		fd = open_own_dir(dirfd, name);
+		if (fd < 0)
+			fd = replace_foreign(dirfd, name, mode, aside);
+	}
+	tree_parent_close(&parent);
+	return fd;
+}
+
+int tree_put_back(int dirfd, const char *aside)
+{
+	char name[NAME_MAX + 1];
+	struct tree_parent parent;
+	struct stat st;
+	int r;
+
+	if (!tree_split_aside(aside, name))
+		return -EINVAL;
+	if (fstatat(dirfd, aside, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	tree_parent_open(&parent, dirfd);
+	if (S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+		unlinkat(dirfd, aside, AT_REMOVEDIR) == 0)
+		r = 0;
+	else
+		r = rename_to_free(dirfd, aside, name);
+	tree_parent_close(&parent);
+	return r;
+}
+
+int tree_put_back_from(int dirfd, const char *name)
+{
+	int copy = io_open(dirfd, ".", O_RDONLY | O_DIRECTORY, 0), restored = 0;
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	int64_t deadline = io_in(TREE_SWEEP_MS);
+	char whose[NAME_MAX + 1];
+	struct dirent *entry;
+
+	if (!dir) {
+		io_close(&copy);
+		return 0;
+	}
+	while (io_now() < deadline && (entry = readdir(dir)))
+		if (tree_split_aside(entry->d_name, whose) && strcmp(whose, name) == 0)
+			restored += tree_put_back(dirfd, entry->d_name) == 0;
+	closedir(dir);
+	return restored;
+}
+
 static bool is_aside(const char *name)
 {
 	size_t len = strlen(ASIDE);
@@ -306,15 +497,17 @@ int tree_sweep(int dirfd)
 {
 	int copy = io_open(dirfd, ".", O_RDONLY | O_DIRECTORY, 0), removed = 0;
 	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	int64_t deadline = io_in(TREE_SWEEP_MS);
 	struct dirent *entry;
 
 	if (!dir) {
 		io_close(&copy);
 		return 0;
 	}
-	for (int left = SWEEP_ENTRIES; left > 0 && (entry = readdir(dir)); left--)
+	while (io_now() < deadline && (entry = readdir(dir)))
 		if (is_aside(entry->d_name))
-			removed += tree_remove(dirfd, entry->d_name, SWEEP_BUDGET) == 0;
+			removed += tree_remove_until(
+					   dirfd, entry->d_name, SWEEP_BUDGET, deadline) == 0;
 	closedir(dir);
 	return removed;
 }

@@ -424,15 +424,17 @@ int history_erase(const char *parent)
 {
 	int fd = io_open(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY, 0), removed = 0;
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	int64_t deadline = io_in(TREE_SWEEP_MS);
 	struct dirent *entry;
 
 	if (!dir) {
 		io_close(&fd);
 		return 0;
 	}
-	while ((entry = readdir(dir)))
+	while (io_now() < deadline && (entry = readdir(dir)))
 		if (is_history(fd, entry->d_name))
-			removed += tree_remove(fd, entry->d_name, ERASE_BUDGET) == 0;
+			removed +=
+				tree_remove_until(fd, entry->d_name, ERASE_BUDGET, deadline) == 0;
 	closedir(dir);
 	return removed;
 }

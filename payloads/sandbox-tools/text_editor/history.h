@@ -30,7 +30,8 @@ void history_push(const char *path, const struct text *before);
 int history_last(const char *path, struct history_entry *ret);
 /* Forgets the entry history_last() gave. */
 void history_drop(const char *path, const struct history_entry *entry);
-/* Deletes every user's history in a directory where anybody may write: number of things removed. */
+/* Deletes every user's history in a directory where anybody may write, or as much of it as the
+   TREE_SWEEP_MS of payloads/lib/tree.h allow: number of things removed. */
 int history_erase(const char *parent);
 /* Does history_push() and the others in another directory than the temporary one; for tests. */
 void history_use(const char *parent);
