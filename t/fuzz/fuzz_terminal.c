@@ -16,7 +16,7 @@ static struct buf shown(const uint8_t *data, size_t size, size_t limit, size_t p
 {
 	struct buf out = BUF_INIT(1 << 24);
 	struct output output;
-	size_t all = 0;
+	struct memory_share all = {0, 256 << 20};
 
 	output_init(&output, &all);
 	output_set_limit(&output, limit);

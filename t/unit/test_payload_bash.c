@@ -74,7 +74,7 @@ static void test_terminal_strip__removes_nul(void **state)
 
 /* ---- output ---- */
 
-static size_t all; /* memory of all outputs there are */
+static struct memory_share all = {0, (size_t)256 << 20}; /* memory of all outputs there are */
 
 static void take(struct output *output, size_t limit, const char *wanted)
 {
@@ -293,7 +293,7 @@ static void test_output_add__has_to_do_with_little_when_others_have_much(void **
 		output_init(&outputs[i], &all);
 		for (int k = 0; k < 192; k++)
 			output_add(&outputs[i], data, sizeof(data));
-		assert_true(all <= OUTPUT_ALL_MAX + i * 2 * OUTPUT_LEAST);
+		assert_true(all.used <= all.max + i * 2 * OUTPUT_LEAST);
 		assert_true(outputs[i].bytes.len >= OUTPUT_LEAST);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(outputs); i++) {
@@ -307,7 +307,38 @@ static void test_output_add__has_to_do_with_little_when_others_have_much(void **
 	assert_int_equal(outputs[29].bytes.len, 4 << 20);
 	for (size_t i = 0; i < ARRAY_SIZE(outputs); i++)
 		output_release(&outputs[i]);
-	assert_int_equal(all, 0);
+	assert_int_equal(all.used, 0);
+}
+
+/* "Exceeded" is what was kept, not what would have been with more memory. */
+static void test_output_show__tells_the_limit_that_there_was(void **state)
+{
+	struct memory_share few = {0, 128 << 10};
+	struct buf text = BUF_INIT(1 << 20);
+	struct output output;
+	char data[65536];
+
+	(void)state;
+	memset(data, 'x', sizeof(data));
+	output_init(&output, &few);
+	for (int k = 0; k < 3; k++)
+		output_add(&output, data, sizeof(data));
+	assert_int_equal(output_show(&output, OUTPUT_LIMIT_DEFAULT, &text), 0);
+	assert_int_equal(buf_add(&text, "", 1), 0);
+	assert_non_null(strstr(text.data, " output exceeded 64 KiB; "));
+	text.len = 0;
+	assert_int_equal(output_show(&output, 4096, &text), 0);
+	assert_int_equal(buf_add(&text, "", 1), 0);
+	assert_non_null(strstr(text.data, " output exceeded 4 KiB; "));
+	output_forget(&output);
+	output_set_limit(&output, 4096);
+	output_add(&output, data, 5000);
+	text.len = 0;
+	assert_int_equal(output_show(&output, OUTPUT_LIMIT_DEFAULT, &text), 0);
+	assert_int_equal(buf_add(&text, "", 1), 0);
+	assert_null(strstr(text.data, " 64 KiB; "));
+	output_release(&output);
+	buf_release(&text);
 }
 
 int main(void)
@@ -325,6 +356,7 @@ int main(void)
 		cmocka_unit_test(test_output_is_burst__from_4096_bytes_on),
 		cmocka_unit_test(test_output_add__keeps_memory_bounded),
 		cmocka_unit_test(test_output_add__has_to_do_with_little_when_others_have_much),
+		cmocka_unit_test(test_output_show__tells_the_limit_that_there_was),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

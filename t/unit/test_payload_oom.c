@@ -813,7 +813,9 @@ static int store(struct chunk *chunk, const char *text, struct buf *out)
 
 static void chunk_scenario(void)
 {
-	struct chunk chunk = {.limit = 400, .wanted = true};
+	struct place place;
+	struct chunk chunk = {
+		.limit = 400, .wanted = true, .place = &place, .file = STORE_FILE_INIT};
 	struct buf out = BUF_INIT(100000), next = BUF_INIT(100000);
 	char text[1001], request[300];
 	struct rpc_request req = RPC_REQUEST_INIT;
@@ -823,7 +825,7 @@ static void chunk_scenario(void)
 
 	memset(text, 'x', 1000);
 	text[1000] = '\0';
-	snprintf(chunk.store.root, sizeof(chunk.store.root), "%s-json-rpc-chunks", dir);
+	assert_int_equal(place_at(&place, dir, &fail), 0);
 	r = store(&chunk, text, &out);
 	if (r == 0) {
 		doc = json_loadb(out.data, out.len, 0, NULL);
@@ -843,6 +845,7 @@ static void chunk_scenario(void)
 		if (r == 0)
 			json_decref(json_loadb(next.data, next.len, 0, NULL));
 	}
+	chunk_release(&chunk);
 	buf_release(&out);
 	buf_release(&next);
 }
@@ -873,7 +876,7 @@ static int tear_down_all(void **state)
 	char command[200];
 
 	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s %s-json-rpc-chunks", dir, dir);
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	return system(command); /* NOLINT: our own directory */
 }
 

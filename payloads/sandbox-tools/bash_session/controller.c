@@ -8,19 +8,23 @@
 
 #include "payloads/sandbox-tools/bash_session/session.h"
 
+#define UNREAD_PART 4
+
 struct bash {
 	struct bash_host host;
-	size_t unread;
+	struct memory_share unread;
 	unsigned long count;
 	struct bash_session *sessions;
 };
 
-struct bash *bash_open(struct loop *loop, struct children *children)
+struct bash *bash_open(struct loop *loop, struct children *children, size_t memory)
 {
 	struct bash *bash = calloc(1, sizeof(*bash));
 
-	if (bash)
-		bash->host = (struct bash_host){loop, children, &bash->unread};
+	if (!bash)
+		return NULL;
+	bash->host = (struct bash_host){loop, children, &bash->unread};
+	bash->unread.max = memory_part(memory, UNREAD_PART, BASH_UNREAD_MAX);
 	return bash;
 }
 

@@ -7,10 +7,12 @@
 #include "payloads/lib/fail.h"
 #include "payloads/sandbox-tools/bash_session/types.h"
 
+#define BASH_UNREAD_MAX ((size_t)256 << 20) /* for output, or a quarter of the memory there is */
+
 struct bash;
 
-/* NULL when there is no memory. */
-struct bash *bash_open(struct loop *loop, struct children *children);
+/* 'memory' is what there is of it for everything in the container. NULL when there is none. */
+struct bash *bash_open(struct loop *loop, struct children *children, size_t memory);
 /* Starts a session as another user (NULL: as ourselves). NULL with the exception's text in 'fail'.
  */
 const struct bash_session *bash_new_session(

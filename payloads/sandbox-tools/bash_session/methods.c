@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "payloads/lib/memory.h"
 #include "payloads/sandbox-tools/bash_session/controller.h"
 #include "payloads/sandbox-tools/bash_session/session.h"
 #include "payloads/sandbox-tools/rpc/params.h"
@@ -37,7 +38,7 @@ static struct bash *new_part(struct server *server)
 
 	if (!part)
 		return NULL;
-	part->bash = bash_open(&server->loop, server->children);
+	part->bash = bash_open(&server->loop, server->children, memory_limit());
 	if (!part->bash) {
 		free(part);
 		return NULL;

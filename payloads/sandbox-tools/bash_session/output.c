@@ -15,7 +15,7 @@ static bool is_inside(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-void output_init(struct output *output, size_t *all)
+void output_init(struct output *output, struct memory_share *all)
 {
 	/* room for a decoder that makes three bytes of one, and for trimming only now and then */
 	*output = (struct output){
@@ -26,7 +26,7 @@ static void count(struct output *output)
 {
 	size_t now = output->bytes.size + output->bytes.dropped;
 
-	*output->all += now - output->counted;
+	output->all->used += now - output->counted;
 	output->counted = now;
 }
 
@@ -78,7 +78,7 @@ void output_add(struct output *output, const char *data, size_t len)
 	if (output->bytes.len > output->limit + output->limit / 2 + OUTPUT_BURST)
 		trim(output);
 	count(output);
-	if (*output->all > OUTPUT_ALL_MAX && output->counted > 2 * OUTPUT_LEAST)
+	if (output->all->used > output->all->max && output->counted > 2 * OUTPUT_LEAST)
 		shrink(output);
 }
 
@@ -95,24 +95,11 @@ bool output_is_burst(const struct output *output)
 
 /* ---- presenting ---- */
 
-static void format_size(size_t size, char *text, size_t room)
-{
-	static const char *const units[] = {"GiB", "MiB", "KiB"};
-	int shift = 30;
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++, shift -= 10)
-		if (size > 0 && size % ((size_t)1 << shift) == 0) {
-			snprintf(text, room, "%zu %s", size >> shift, units[i]);
-			return;
-		}
-	snprintf(text, room, "%zu bytes", size);
-}
-
 static size_t format_notice(size_t limit, uint64_t omitted, char text[NOTICE_MAX])
 {
 	char size[40];
 
-	format_size(limit, size, sizeof(size));
+	memory_format(limit, size, sizeof(size));
 	return (size_t)snprintf(text, NOTICE_MAX,
 		"\n[inspect_sandbox_tools: bash_session output exceeded %s; showing the tail; "
 		"%" PRIu64 " bytes omitted]\n",
@@ -147,13 +134,15 @@ static int add_tail(const struct output *output, size_t limit, struct buf *out)
 	const char *data = output->bytes.data;
 	size_t len = output->bytes.len, tail = 0, notice_len;
 	uint64_t total = output->dropped + len, omitted = total - (len < limit ? len : limit);
+	/* less was kept where memory was lacking, or the reader before wanted less */
+	size_t exceeded = output->dropped > 0 && len < limit ? len : limit;
 	char notice[NOTICE_MAX];
 	int r;
 
 	for (int i = 0;; i++) {
 		uint64_t before = omitted;
 
-		notice_len = format_notice(limit, omitted, notice);
+		notice_len = format_notice(exceeded, omitted, notice);
 		if (notice_len > limit)
 			return add_short_notice(limit, total, out);
 		if (i == ROUNDS)

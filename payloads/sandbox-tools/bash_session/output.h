@@ -11,25 +11,25 @@
 #include <stdint.h>
 
 #include "payloads/lib/buf.h"
+#include "payloads/lib/memory.h"
 #include "payloads/lib/utf8.h"
 
 #define OUTPUT_LIMIT_DEFAULT ((size_t)10 << 20)
 #define OUTPUT_LIMIT_MAX ((size_t)64 << 20) /* more is not kept, whatever is asked for */
 #define OUTPUT_BURST 4096		    /* so much is not waited upon any longer */
-#define OUTPUT_ALL_MAX ((size_t)256 << 20)  /* memory of all together; then each has to do with */
-#define OUTPUT_LEAST ((size_t)64 << 10)	    /* the last so many bytes */
+#define OUTPUT_LEAST ((size_t)64 << 10) /* the last so many bytes, if all have too much memory */
 
 struct output {
-	struct buf bytes; /* may hold more than the limit; only its end counts then */
-	size_t *all;	  /* memory of all that share it; borrowed */
-	size_t counted;	  /* in there */
+	struct buf bytes;	  /* may hold more than the limit; only its end counts then */
+	struct memory_share *all; /* memory; borrowed */
+	size_t counted;		  /* in there */
 	size_t limit;
 	uint64_t dropped;
 	struct utf8 utf8;
 };
 
-/* 'all' begins at 0. */
-void output_init(struct output *output, size_t *all);
+/* What 'all' has used begins at 0. */
+void output_init(struct output *output, struct memory_share *all);
 void output_release(struct output *output);
 /* What there is beyond the last 'limit' bytes is dropped, now and from now on. */
 void output_set_limit(struct output *output, size_t limit);

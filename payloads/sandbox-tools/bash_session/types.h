@@ -20,7 +20,7 @@
 struct bash_host {
 	struct loop *loop;
 	struct children *children;
-	size_t *unread; /* memory of all shells' output */
+	struct memory_share *unread; /* of all shells' output */
 };
 
 /* A process with a terminal, and what has been said on either side of it. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "payloads/lib/io.h"
+#include "payloads/lib/memory.h"
 #include "payloads/sandbox-tools/exec_remote/held.h"
 #include "payloads/sandbox-tools/exec_remote/input.h"
 #include "payloads/sandbox-tools/exec_remote/stream.h"
@@ -19,12 +20,16 @@
 #define PIPES_MS 1000  /* after the leader's end, for background processes to let go of them */
 #define GRACE_MS 5000  /* between TERM and KILL */
 #define STUCK_MS 12000 /* for a leader not even KILL ends */
-#define HELD_MAX ((size_t)8 << 20)  /* text nobody acknowledges; no more is added then */
+/* Of the memory there is, if that makes it less: */
+#define HELD_MAX ((size_t)8 << 20) /* text nobody acknowledges; no more is added then */
+#define HELD_PART 16
+#define TAKE_PART 64 /* in JSON it can become six times as much, and for a moment twice that */
+#define KILLED_MAX ((size_t)4 << 20) /* what is told of a killed job's stream */
+#define KILLED_PART 32
+#define OUTPUT_PART 4
 #define TEXT_MAX ((size_t)64 << 20) /* what that may grow to */
 #define TOGETHER_MAX \
 	((size_t)65536) /* last output that may come with the end: lost if the reply is */
-#define KILLED_MAX ((size_t)4 << 20) /* what is told of a killed job's stream */
-#define KILLED_TEXT "4 MiB"
 
 struct output {
 	struct stream stream; /* first, so that a stream is its output */
@@ -52,7 +57,8 @@ struct jobs {
 	struct children *children;
 	struct job *first, **last;
 	struct stream_sinks sinks;
-	size_t waiting; /* bytes in all streams */
+	struct memory_share waiting;	       /* bytes in all streams */
+	size_t held_max, take_max, killed_max; /* bytes of a stream */
 	bool stopping;
 };
 
@@ -90,7 +96,7 @@ static bool may_go(const struct job *job, unsigned count, size_t bytes)
 {
 	if (!job->ended || job->pollers || job->killer || count == 1)
 		return false;
-	return count > JOBS_ENDED_ALL_MAX || bytes > JOBS_ENDED_BYTES_MAX ||
+	return count > JOBS_ENDED_ALL_MAX || bytes > job->jobs->waiting.max ||
 	       (count > JOBS_ENDED_MAX && io_now() - job->ended_at > JOBS_ENDED_MS);
 }
 
@@ -107,7 +113,7 @@ static void forget_old(struct jobs *jobs)
 			count++;
 		}
 	for (struct job *job = jobs->first;
-		job && (count > JOBS_ENDED_MAX || bytes > JOBS_ENDED_BYTES_MAX); job = next) {
+		job && (count > JOBS_ENDED_MAX || bytes > jobs->waiting.max); job = next) {
 		next = job->next;
 		if (!may_go(job, count, bytes))
 			continue;
@@ -122,16 +128,17 @@ static void forget_old(struct jobs *jobs)
 /* A killed job's report is its last one: too much of it is cut, and that is said. */
 static int cut(struct job *job, int i)
 {
-	size_t n = stream_cut(&job->out[i].stream, KILLED_MAX);
-	char notice[160];
+	size_t max = job->jobs->killed_max, n = stream_cut(&job->out[i].stream, max);
+	char notice[160], size[40];
 	int len;
 
 	if (n == 0)
 		return 0;
+	memory_format(max, size, sizeof(size));
 	len = snprintf(notice, sizeof(notice),
-		"\n[inspect_sandbox_tools: exec_remote output exceeded " KILLED_TEXT
-		"; showing the tail; %zu bytes omitted]\n",
-		n);
+		"\n[inspect_sandbox_tools: exec_remote output exceeded %s; showing the tail; "
+		"%zu bytes omitted]\n",
+		size, n);
 	return buf_add(&job->held.text[i], notice, (size_t)len);
 }
 
@@ -139,6 +146,7 @@ static int cut(struct job *job, int i)
    next call could not make good. */
 static int take_report(struct job *job, int64_t ack, struct job_report *ret)
 {
+	const struct jobs *jobs = job->jobs;
 	struct held *held = &job->held;
 	int r = held_prepare(held);
 
@@ -147,11 +155,11 @@ static int take_report(struct job *job, int64_t ack, struct job_report *ret)
 	if (ack == JOB_ACK_ALL)
 		ack = held->seq;
 	for (int i = 0; i < 2; i++) {
-		size_t max = job->killed ? KILLED_MAX : STREAM_TAKE_MAX;
+		size_t max = job->killed ? jobs->killed_max : jobs->take_max;
 
 		if (job->killed && job->ended && cut(job, i) < 0)
 			return -ENOMEM;
-		if (held->text[i].len < HELD_MAX &&
+		if (held->text[i].len < jobs->held_max &&
 			stream_take(&job->out[i].stream, max, &held->text[i]) < 0)
 			return -ENOMEM;
 	}
@@ -255,7 +263,7 @@ static void wake(struct job *job)
 
 	if (job->out[1].stream.queue.len > bytes)
 		bytes = job->out[1].stream.queue.len;
-	if (job->ended || bytes >= STREAM_TAKE_MAX) {
+	if (job->ended || bytes >= job->jobs->take_max) {
 		answer_all(job);
 		return;
 	}
@@ -440,7 +448,7 @@ int jobs_start(struct jobs *jobs, const struct job_order *order, pid_t *ret_pid)
 
 /* ---- the public face ---- */
 
-struct jobs *jobs_new(struct loop *loop, struct children *children)
+struct jobs *jobs_new(struct loop *loop, struct children *children, size_t memory)
 {
 	struct jobs *jobs = calloc(1, sizeof(*jobs));
 
@@ -449,6 +457,10 @@ struct jobs *jobs_new(struct loop *loop, struct children *children)
 	jobs->loop = loop;
 	jobs->children = children;
 	jobs->last = &jobs->first;
+	jobs->waiting.max = memory_part(memory, OUTPUT_PART, JOBS_OUTPUT_MAX);
+	jobs->held_max = memory_part(memory, HELD_PART, HELD_MAX);
+	jobs->take_max = memory_part(memory, TAKE_PART, JOBS_TAKE_MAX);
+	jobs->killed_max = memory_part(memory, KILLED_PART, KILLED_MAX);
 	return jobs;
 }
 

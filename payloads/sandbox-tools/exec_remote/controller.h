@@ -2,7 +2,8 @@
 /*
  * Jobs: shell commands whose output is collected until somebody asks for it. Knows processes and
  * pipes, but no requests. A job is forgotten when its end has been reported; jobs nobody
- * asks for are forgotten, oldest first, when too many have ended a while ago, or far too many.
+ * asks for are forgotten, oldest first, when too many have ended a while ago, or far too many, or
+ * when their output alone is all that may wait.
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_EXEC_REMOTE_CONTROLLER_H
 #define PAYLOADS_SANDBOX_TOOLS_EXEC_REMOTE_CONTROLLER_H
@@ -14,12 +15,13 @@
 #define JOBS_ENDED_MS 60000 /* unless they ended later than so long ago: somebody may be coming */
 #define JOBS_ENDED_ALL_MAX \
 	16384 /* those, too; each keeps a process id, of which there may be 32768 */
-#define JOBS_ENDED_BYTES_MAX ((size_t)256 << 20) /* and their output */
+#define JOBS_OUTPUT_MAX ((size_t)256 << 20) /* that waits, or a quarter of the memory there is */
+#define JOBS_TAKE_MAX ((size_t)1 << 20)	    /* of a stream in one report, or 1/64 */
 
 struct jobs;
 
-/* NULL when there is no memory. */
-struct jobs *jobs_new(struct loop *loop, struct children *children);
+/* 'memory' is what there is of it for everything in the container. NULL when there is none. */
+struct jobs *jobs_new(struct loop *loop, struct children *children, size_t memory);
 /* Shutdown: every waiter gets its report now. */
 void jobs_stop(struct jobs *jobs);
 /* When no child lives any more. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "payloads/lib/memory.h"
 #include "payloads/lib/quote.h"
 #include "payloads/sandbox-tools/exec_remote/controller.h"
 #include "payloads/sandbox-tools/rpc/params.h"
@@ -51,7 +52,7 @@ static struct jobs *get_jobs(const struct rpc_call *call)
 	tool = calloc(1, sizeof(*tool));
 	if (!tool)
 		return NULL;
-	tool->jobs = jobs_new(&server->loop, server->children);
+	tool->jobs = jobs_new(&server->loop, server->children, memory_limit());
 	if (!tool->jobs) {
 		free(tool);
 		return NULL;

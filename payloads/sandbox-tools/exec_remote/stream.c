@@ -124,7 +124,9 @@ static bool is_to_be_had(size_t size)
 
 static bool has_memory(const struct stream *stream)
 {
-	return *stream->all < STREAM_LITTLE || *stream->all % STREAM_PROBE >= STREAM_LEAST ||
+	size_t all = stream->all->used;
+
+	return all < STREAM_LITTLE || all % STREAM_PROBE >= STREAM_LEAST ||
 	       is_to_be_had(STREAM_RESERVE);
 }
 
@@ -148,13 +150,15 @@ static void pause_reading(struct stream *stream)
 /* One stream may have much waiting, many together may not. */
 static bool is_full(const struct stream *stream)
 {
-	return stream->queue.len >= (*stream->all < STREAM_ALL_MAX ? STREAM_MAX : STREAM_LEAST);
+	bool alone = stream->all->used < stream->all->max;
+
+	return stream->queue.len >= (alone ? STREAM_MAX : STREAM_LEAST);
 }
 
 static void drop(struct stream *stream, size_t len)
 {
 	queue_drop(&stream->queue, len);
-	*stream->all -= len;
+	stream->all->used -= len;
 }
 
 static void resume_reading(struct stream *stream)
@@ -178,7 +182,7 @@ static ssize_t read_some(struct stream *stream)
 	n = io_read(stream->watch.fd, data, room);
 	if (n > 0) {
 		queue_added(&stream->queue, (size_t)n);
-		*stream->all += (size_t)n;
+		stream->all->used += (size_t)n;
 	}
 	return n;
 }
@@ -205,7 +209,7 @@ static void on_ready(struct loop_watch *watch, uint32_t events)
 	stream->changed(stream);
 }
 
-int stream_open(struct stream *stream, struct loop *loop, size_t *all, int fd)
+int stream_open(struct stream *stream, struct loop *loop, struct memory_share *all, int fd)
 {
 	int r;
 

@@ -8,15 +8,13 @@
 #define PAYLOADS_SANDBOX_TOOLS_EXEC_REMOTE_STREAM_H
 
 #include "payloads/lib/buf.h"
+#include "payloads/lib/memory.h"
 #include "payloads/lib/utf8.h"
 #include "payloads/sandbox-tools/exec_remote/queue.h"
 #include "payloads/sandbox-tools/server/loop.h"
 
 #define STREAM_MAX ((size_t)104857600) /* bytes that wait; then nothing more is read */
-#define STREAM_ALL_MAX \
-	((size_t)268435456) /* in all streams together; then each has to do with STREAM_LEAST */
-#define STREAM_LEAST ((size_t)65536)
-#define STREAM_TAKE_MAX ((size_t)1048576)
+#define STREAM_LEAST ((size_t)65536)   /* that each may have when all together have too many */
 #define STREAM_SINKS_MAX 256
 /* What waits must leave so much memory free, or nobody could even ask for it; unless it is little
    in all, or less than STREAM_LEAST of its stream, which need leave no more than STREAM_LITTLE. */
@@ -27,7 +25,7 @@
 struct stream {
 	struct loop_watch watch; /* first, so that a watch is its stream; fd -1 when over */
 	struct loop *loop;
-	size_t *all; /* bytes that wait in all streams; borrowed */
+	struct memory_share *all; /* bytes that wait in all streams; borrowed */
 	struct queue queue;
 	struct utf8 utf8;
 	bool paused;  /* not watched: full, or no memory */
@@ -50,7 +48,7 @@ struct stream_sinks {
 
 /* Takes over the reading end 'fd', or closes it: 0 or -errno. 'changed' is set by the caller; 'all'
    counts for all streams that share it. */
-int stream_open(struct stream *stream, struct loop *loop, size_t *all, int fd);
+int stream_open(struct stream *stream, struct loop *loop, struct memory_share *all, int fd);
 /* Is there something left to read, but still no memory for it? Otherwise it is read on. */
 bool stream_starves(struct stream *stream);
 /* Appends text of at most 'max' bytes of the stream, and an incomplete character when it is the

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How much memory there is: what the kernel takes a process away for is not what malloc(3) refuses
+ * but what its control group may have, of version 1 or 2 and as /sys/fs/cgroup shows it to who is
+ * in it.
+ */
+#ifndef PAYLOADS_LIB_MEMORY_H
+#define PAYLOADS_LIB_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MEMORY_ANY SIZE_MAX
+
+/* What several things have together, and what they should. */
+struct memory_share {
+	size_t used, max;
+};
+
+/* The least limit of our own group and those above it; MEMORY_ANY where none is told. */
+size_t memory_limit(void);
+/* The same by another /proc/self/cgroup and /sys/fs/cgroup. */
+size_t memory_limit_in(const char *groups, const char *mount);
+/* 'most', or 1/'part' of 'memory' where that is less, in whole KiB, but never less than
+   MEMORY_LEAST. */
+#define MEMORY_LEAST ((size_t)64 << 10)
+size_t memory_part(size_t memory, size_t part, size_t most);
+/* "10 MiB", "1025 bytes". */
+void memory_format(size_t size, char *text, size_t room);
+
+#endif
