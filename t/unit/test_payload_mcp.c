@@ -10,13 +10,16 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "payloads/sandbox-tools/mcp/controller.h"
 #include "payloads/sandbox-tools/mcp/launch.h"
 #include "payloads/sandbox-tools/mcp/message.h"
 #include "payloads/sandbox-tools/mcp/session.h"
+#include "payloads/sandbox-tools/mcp/stderr.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -426,6 +429,28 @@ static void test_mcp_session_start__leaves_no_descriptor_when_there_are_too_few(
 	loop_close(&loop);
 }
 
+/* The log is its readers' alone, and the child may be another user. */
+static void test_mcp_stderr_open__never_gives_away_the_log(void **state)
+{
+	struct loop broken = {.epoll = -1};
+	int own = dup(2), log = memfd_create("log", MFD_CLOEXEC), fd;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(dup2(log, 2), 2);
+	fd = mcp_stderr_open(&broken);
+	dup2(own, 2);
+	close(own);
+	assert_true(fd > 2);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_false(S_ISREG(st.st_mode));
+	assert_int_equal(write(fd, "said", 4), 4);
+	assert_int_equal(lseek(log, 0, SEEK_END), 0);
+	mcp_stderr_close(fd);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	close(log);
+}
+
 static void test_mcp_launch_read__looks_the_command_up(void **state)
 {
 	static const char not_found[] = "FileNotFoundError(2, 'No such file or directory')";
@@ -506,6 +531,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_line_max__ignores_nonsense),
 		cmocka_unit_test(
 			test_mcp_session_start__leaves_no_descriptor_when_there_are_too_few),
+		cmocka_unit_test(test_mcp_stderr_open__never_gives_away_the_log),
 		cmocka_unit_test(test_mcp_launch_read__looks_the_command_up),
 		cmocka_unit_test(test_mcp_launch_read__moves_the_user_home),
 	};

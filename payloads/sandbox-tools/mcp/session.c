@@ -361,7 +361,7 @@ int mcp_session_start(struct mcp_session *session, const struct mcp_launch *laun
 	session->errors = launch->errors;
 	session->from.fd = session->to.fd = -1;
 	err = mcp_stderr_open(session->host->loop);
-	r = open_pipes(in, out);
+	r = err < 0 ? err : open_pipes(in, out);
 	session->to.fd = in[1];
 	session->from.fd = out[0];
 	if (r == 0) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "payloads/lib/io.h"
+#include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/server/place.h"
 
 struct relay {
@@ -42,34 +43,44 @@ static void on_ready(struct loop_watch *watch, uint32_t events)
 	free(relay);
 }
 
-int mcp_stderr_open(struct loop *loop)
+/* The end to write to, or -errno. */
+static int open_relay(struct loop *loop)
 {
-	struct relay *relay;
-	struct stat st;
-	int ends[2];
+	struct relay *relay = calloc(1, sizeof(*relay));
+	int ends[2], r;
 
-	if (fstat(2, &st) < 0 || !S_ISREG(st.st_mode))
-		return 2;
-	relay = calloc(1, sizeof(*relay));
 	if (!relay || pipe2(ends, O_CLOEXEC) < 0) {
+		r = relay ? -errno : -ENOMEM;
 		free(relay);
-		return 2;
+		return r;
 	}
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	relay->loop = loop;
 	relay->watch.fd = ends[0];
 	relay->watch.ready = on_ready;
-	if (loop_watch(loop, &relay->watch, EPOLLIN) < 0) {
-		close(ends[0]);
-		close(ends[1]);
-		free(relay);
+	r = loop_watch(loop, &relay->watch, EPOLLIN);
+	if (r == 0)
+		return ends[1];
+	close(ends[0]);
+	close(ends[1]);
+	free(relay);
+	return r;
+}
+
+/* Never the log itself: it is for its readers alone, and the child may be another user. */
+int mcp_stderr_open(struct loop *loop)
+{
+	struct stat st;
+	int fd;
+
+	if (fstat(2, &st) < 0 || !S_ISREG(st.st_mode))
 		return 2;
-	}
-	return ends[1];
+	fd = open_relay(loop);
+	return fd < 0 ? sys_null(true) : fd;
 }
 
 void mcp_stderr_close(int fd)
 {
 	if (fd != 2)
-		close(fd);
+		io_close(&fd);
 }

@@ -10,9 +10,10 @@
 #include "payloads/sandbox-tools/server/loop.h"
 
 /* A descriptor for one child's stderr: our own (2) where that is no file, else a pipe that is read
-   until its last writer has gone. */
+   until its last writer has gone, or where that cannot be had, what swallows everything. -errno
+   when there is not even that. */
 int mcp_stderr_open(struct loop *loop);
-/* Closes what mcp_stderr_open() returned. */
+/* Closes what mcp_stderr_open() returned, if it is a descriptor. */
 void mcp_stderr_close(int fd);
 
 #endif
