@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -117,6 +118,50 @@ void sys_default_signals(void)
 const char *sys_exec_path(void)
 {
 	return (const char *)getauxval(AT_EXECFN); /* NOLINT: the kernel's own string */
+}
+
+/* As we were called, for want of /proc. */
+static int find_called(char path[PATH_MAX])
+{
+	const char *called = sys_exec_path(), *slash = called ? strrchr(called, '/') : NULL;
+	char above[PATH_MAX], whole[PATH_MAX];
+	int n;
+
+	if (called && realpath(called, path))
+		return 0;
+	if (!called || strlen(called) >= PATH_MAX)
+		return -ENOENT;
+	n = slash ? (int)(slash - called) : 0;
+	snprintf(above, sizeof(above), "%.*s", n, called);
+	if (!realpath(slash == called ? "/" : n > 0 ? above : ".", whole))
+		return -errno;
+	n = snprintf(path, PATH_MAX, "%s/%s", strcmp(whole, "/") == 0 ? "" : whole,
+		slash ? slash + 1 : called);
+	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+int sys_program_path(char path[PATH_MAX])
+{
+	static const char deleted[] = " (deleted)";
+	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+	struct stat st;
+	char *end;
+
+	if (n < 1 || path[0] != '/')
+		return find_called(path);
+	path[n] = '\0';
+	end = path + n - (ssize_t)strlen(deleted);
+	if (end > path && strcmp(end, deleted) == 0 && lstat(path, &st) < 0)
+		*end = '\0';
+	return 0;
+}
+
+int sys_peer(int fd, struct ucred *ret_peer)
+{
+	socklen_t len = sizeof(*ret_peer);
+
+	*ret_peer = (struct ucred){0, (uid_t)-1, (gid_t)-1};
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret_peer, &len) < 0 ? -errno : 0;
 }
 
 int sys_open_self(void)

@@ -30,6 +30,12 @@ void sys_default_signals(void);
 int sys_open_self(void);
 /* The path this program was started by, as the kernel saw it. */
 const char *sys_exec_path(void);
+/* The path of the own executable, links resolved; that which it had if it was deleted, and was in a
+   directory that is still there. 0 or -errno. */
+int sys_program_path(char path[PATH_MAX]);
+/* The process at the other end of a connection: 0 or -errno; its pid is 0 if it is in another PID
+   namespace. */
+int sys_peer(int fd, struct ucred *ret_peer);
 void sys_undumpable(void);
 /* Digest of everything in an open file; its offset is not used: 0 or -errno. */
 int sys_digest(int fd, char hex[SHA256_HEX]);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -69,18 +70,29 @@ int cli_place(struct place *place, struct fail *fail)
 	return 0;
 }
 
-/* A program under a name of the home may be gone, or be about to go, once it runs. */
-static bool is_installed(void)
+/* What is run from a home may be gone from there, and yet be the one that is installed, or be there
+   still and about to be removed. */
+static bool is_gone(void)
 {
+	static struct sys_self self;
 	const char *path = sys_exec_path(), *leaf = path ? strrchr(path, '/') : NULL;
+	struct stat st;
 
-	return path && !(leaf && (home_is_delivery(leaf + 1) || home_is_kept(leaf + 1)));
+	if (!path)
+		return false;
+	/* without /proc, a delivery that has deleted itself is known by its name only */
+	if (!self.hex[0] && sys_know_self(&self) < 0 && leaf && home_is_delivery(leaf + 1))
+		memcpy(self.hex, leaf + 1, SHA256_HEX - 1);
+	if (home_forbids(path, self.hex))
+		return true;
+	return !(leaf && (home_is_delivery(leaf + 1) || home_is_kept(leaf + 1))) &&
+	       stat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
 int cli_connect(const struct cli *cli, struct fail *fail)
 {
 	struct service_start start = {
-		sys_exec_path(), cli->argv0, io_in(SERVICE_START_MS), is_installed()};
+		sys_exec_path(), cli->argv0, io_in(SERVICE_START_MS), is_gone};
 	struct place place;
 	bool started;
 	int fd;

@@ -43,9 +43,6 @@ int cli_answer(char *text, size_t len, struct buf *reply);
 int cli_find_user(const struct rpc_request *req, struct user *ret, struct fail *fail);
 /* Becomes that user for good, HOME included. */
 int cli_become_user(const struct user *user, struct fail *fail);
-/* cli_answer() for a process that goes on serving others: as another user if the request asks for
-   one, in a child. A failure to do that is an error reply. 0 or -errno as above. */
-int cli_answer_apart(const struct rpc_request *req, char *text, size_t len, struct buf *reply);
 /* A connection to the server, started if needed: descriptor or -1 with 'fail'. */
 int cli_connect(const struct cli *cli, struct fail *fail);
 /* The server's paths; takes INSPECT_SANDBOX_TOOLS_DIR out of the environment and remembers it. */

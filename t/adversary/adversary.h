@@ -18,12 +18,13 @@
 #define PROGRAM_DIR "/var/tmp/.da7be258e003d428"
 #define PROGRAM_NAME "inspect-sandbox-tools"
 #define USER_HOME "/var/tmp/.sbinject-user"
-#define SERVER_DIR "/tmp/sandbox-tools"
+#define SERVER_DIR PROGRAM_DIR "/.server"
 #define SERVER_SOCKET "sandbox-tools.sock"
-#define SOURCE "/adversary"		      /* where this program is */
-#define DIGEST "/adversary.digest"	      /* the payload's, which is no secret */
-#define ANSWER "/adversary.answer"	      /* how the impostor is to lie, if not at random */
-#define ROOT_MARK "/impostor-was-run-as-root" /* only root can make it */
+#define SOURCE "/adversary"			 /* where this program is */
+#define DIGEST "/adversary.digest"		 /* the payload's, which is no secret */
+#define ANSWER "/adversary.answer"		 /* how the impostor is to lie, if not at random */
+#define ROOT_MARK "/impostor-was-run-as-root"	 /* only root can make it */
+#define SERVED_MARK "/run/.adversary-was-served" /* somebody else's: he was asked to make it */
 
 struct attack {
 	const char *name;

@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@ static int listen_there(void)
 		.sun_family = AF_UNIX, .sun_path = SERVER_DIR "/" SERVER_SOCKET};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
+	put_dir(PROGRAM_DIR);
 	put_dir(SERVER_DIR);
 	unlink(address.sun_path);
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, 64) < 0) {
@@ -84,6 +86,7 @@ static void locks(unsigned n)
 	static int held[ARRAY_SIZE(names)];
 	size_t i = n % ARRAY_SIZE(names);
 
+	put_dir(PROGRAM_DIR);
 	put_dir(SERVER_DIR);
 	put_dir("/tmp/.sbinject");
 	put_dir("/run/.sbinject");
@@ -95,9 +98,73 @@ static void locks(unsigned n)
 		flock(held[i], LOCK_EX | LOCK_NB);
 }
 
+/* Asks whoever listens there to run a command; our client would look first who that is. */
+static void ask(const char *dir)
+{
+	static const char text[] =
+		"{\"jsonrpc\":\"2.0\",\"method\":\"exec_remote_start\",\"id\":1,\"params\":"
+		"{\"command\":\"echo >" SERVED_MARK "\"}}";
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	unsigned char head[8] = {0, 0, 0, sizeof(text) - 1, 0, 0, 0, 1}, hello[16];
+	struct timeval patience = {0, 200000};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%.80s/" SERVER_SOCKET, dir);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+		read(fd, hello, sizeof(hello)) == (ssize_t)sizeof(hello) &&
+		write(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
+		write(fd, text, sizeof(text) - 1) == (ssize_t)sizeof(text) - 1)
+		(void)!read(fd, hello, sizeof(hello));
+	close(fd);
+}
+
+static void tell_served(void)
+{
+	struct stat st;
+
+	if (lstat(SERVED_MARK, &st) < 0 || st.st_uid == geteuid())
+		return;
+	printf("reached the service of user %u\n", (unsigned)st.st_uid);
+	fflush(stdout);
+}
+
+/* Swaps the service's directory with his own while it is being started, wherever he can write to
+   what is above it, and asks for a command by whatever socket comes to be in either. */
+static void exchange(unsigned n)
+{
+	static const char *const dirs[] = {
+		SERVER_DIR, "/tmp/sandbox-tools", "/home/tmp/sandbox-tools", "/home/tmp/.server"};
+	const char *dir = dirs[n % ARRAY_SIZE(dirs)];
+	char mine[64];
+
+	snprintf(mine, sizeof(mine), "%s-mine", dir);
+	put_dir("/home/tmp");
+	put_dir(mine);
+	swap(mine, dir);
+	ask(mine);
+	ask(dir);
+	tell_served();
+}
+
+/* Is there first, with a directory that is open to all. */
+static void host_them(unsigned n)
+{
+	static const char *const dirs[] = {
+		"/tmp/sandbox-tools", "/home/tmp/sandbox-tools", SERVER_DIR};
+	const char *dir = dirs[n % ARRAY_SIZE(dirs)];
+
+	put_dir("/home/tmp");
+	put_dir(dir);
+	ask(dir);
+	tell_served();
+}
+
 const struct attack service_attacks[] = {
 	{"liar", liar},
 	{"deaf", deaf},
 	{"locks", locks},
+	{"exchange", exchange},
+	{"host-them", host_them},
 	{NULL, NULL},
 };

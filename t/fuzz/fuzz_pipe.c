@@ -64,13 +64,32 @@ int cli_complain(const struct fail *fail)
 	return 1;
 }
 
-int cli_answer_apart(const struct rpc_request *req, char *text, size_t len, struct buf *reply)
+int cli_find_user(const struct rpc_request *req, struct user *ret, struct fail *fail)
 {
-	(void)text;
-	(void)len;
-	if (rpc_request_is_valid(req) && !req->id)
-		return 0;
-	return rpc_write_result(reply, rpc_request_is_valid(req) ? req->id : NULL, req->doc);
+	(void)req;
+	(void)ret;
+	(void)fail;
+	return 0;
+}
+
+int cli_become_user(const struct user *user, struct fail *fail)
+{
+	(void)user;
+	return fail_set(fail, "nobody");
+}
+
+int cli_answer(char *text, size_t len, struct buf *reply)
+{
+	struct fail fail = FAIL_INIT;
+	struct rpc_request req;
+	int r;
+
+	need(rpc_request_read(&req, text, len, &fail) == 0);
+	r = rpc_request_is_valid(&req) && !req.id
+		    ? 0
+		    : rpc_write_result(reply, rpc_request_is_valid(&req) ? req.id : NULL, req.doc);
+	rpc_request_release(&req);
+	return r;
 }
 
 /* ---- what is to be expected ---- */

@@ -38,7 +38,7 @@ at_exit() { rm -rf "${put:-}"; }
 
 # host_state: everything of ours on the host that a way out of the container could reach.
 host_state() {
-  find "$sentinel" /.sbinject /var/tmp/.da7be258e003d428 /tmp/sandbox-tools /impostor-was-run-as-root \
+  find "$sentinel" /.sbinject /var/tmp/.da7be258e003d428 /impostor-was-run-as-root \
     -printf '%p %y %m %U %s %T@ %C@ %l\n' 2>/dev/null | LC_ALL=C sort || :
   stat -c '%n %i %s %Z' /etc /etc/passwd /etc/group /etc/os-release /bin/sh
   find "$sentinel" -type f -exec sha256sum {} +
@@ -61,9 +61,21 @@ populate() {
   fi
 }
 
+# strike UID ATTACK: the adversary goes to work in that container; what it says is in $tmp/rounds.
+strike() {
+  local exec
+  : >"$tmp/rounds"
+  exec=$(post_json "$ENGINE" "/containers/$id/exec" "{\"AttachStdout\":true,\"AttachStderr\":true,
+    \"User\":\"$1:$1\",\"Cmd\":[\"/adversary\",\"$2\",\"$sentinel\"]}" | jq -r .Id)
+  curl -sN --unix-socket "$(engine_socket "$ENGINE")" -H 'Content-Type: application/json' \
+    -d '{"Detach":false,"Tty":false}' "http://d/exec/$exec/start" | exec_frames >"$tmp/rounds" 2>&1 &
+  talk=$!
+  for _ in $(seq 500); do [ ! -s "$tmp/rounds" ] || break; sleep 0.02; done
+}
+
 # arena KIND UID ATTACK[=ANSWER] [HOSTCONFIG] [CONFIG]: a container with the adversary at work in it.
 arena() {
-  local exec answer=
+  local answer=
   [[ $3 != *=* ]] || answer=${3#*=}
   attack_name=${3%%=*}
   arenas=$((arenas + 1))
@@ -77,13 +89,7 @@ arena() {
   owner=$root_uid
   [ "$service" != user ] || owner=$(awk '$1 == "Uid:" { print $2 }' "/proc/$pid1/status")
   ours >"$tmp/before"
-  : >"$tmp/rounds"
-  exec=$(post_json "$ENGINE" "/containers/$id/exec" "{\"AttachStdout\":true,\"AttachStderr\":true,
-    \"User\":\"$2:$2\",\"Cmd\":[\"/adversary\",\"$attack_name\",\"$sentinel\"]}" | jq -r .Id)
-  curl -sN --unix-socket "$(engine_socket "$ENGINE")" -H 'Content-Type: application/json' \
-    -d '{"Detach":false,"Tty":false}' "http://d/exec/$exec/start" | exec_frames >"$tmp/rounds" 2>&1 &
-  talk=$!
-  for _ in $(seq 500); do [ ! -s "$tmp/rounds" ] || break; sleep 0.02; done
+  strike "$2" "$attack_name"
   bad='' steps=0 codes=()
   : >"$tmp/said"
 }
@@ -186,7 +192,8 @@ step() {
     wrong answer "$1: an exit code that it should not have"
   fi
   sed "s/^/$rc $1: /" "$tmp/run.err" >>"$tmp/said"
-  lines=$(wc -l <"$tmp/run.err")
+  # what was in the way is told by a success
+  lines=$(grep -vc '^sbinject: note: ' "$tmp/run.err") || :
   # an error reply of the service is a reply: it is on stdout
   [ "$lines" -eq $((rc != 0)) ] || [ "$1 $rc $lines" = 'call 1 0' ] || wrong answer "$1: $lines lines on stderr"
   is_clean "$tmp/run.err" || wrong answer "$1: not printable"
@@ -217,7 +224,7 @@ is_true() {
     [ "$(stat -c '%F %u %a' "$(dirname "$file")")" = "directory $owner 700" ] &&
     [ "$(stat -c '%F %u %a' "$file")" = "regular file $owner 755" ] &&
     [ "$(sha256sum <"$file" | cut -d' ' -f1)" = "$digest" ] &&
-    [ "$(stat -c '%F %u %a' "$root/tmp/sandbox-tools")" = "directory $owner 700" ]
+    [ "$(stat -c '%F %u %a' "$root$(dirname "$program")/.server")" = "directory $owner 700" ]
 }
 
 # was_fooled: root has run what the adversary put there.

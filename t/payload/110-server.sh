@@ -3,16 +3,16 @@
 # Goal: one server, properly detached, started and stopped by anyone at any time, killed without harm.
 # tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
-world w tmp proc
-D=$R/tmp/sandbox-tools
+world w tmp proc bin
+D=$R/.server
 mode() { stat -c %a "$1"; }
 
 in_world start-server >/dev/null; is $? 0 'start-server'
-is "$(mode "$D"):$(mode "$D/sandbox-tools.sock")" '700:666' 'directory 0700 and socket 0666 for root'
+is "$(mode "$D"):$(mode "$D/sandbox-tools.sock")" '700:600' 'directory 0700 and socket 0600'
 pid=$(server_pid)
 is "$(jq .pid "$D/server.pid")" "$pid" 'the pid file names the server'
 is "$(awk '{print $5 == $1, $6 == $1, $4}' "/proc/$pid/stat")" '0 0 1' 'the server is no leader, and an orphan'
-is "$(fds "$pid")" "$(ls -l "/proc/$pid/fd" | grep -cE 'null|pipe:|server-std|socket:|anon_inode|server.lock|/sandbox-tools$|/t$')" 'it holds no descriptor but its own'
+is "$(fds "$pid")" "$(ls -l "/proc/$pid/fd" | grep -cE 'null|pipe:|server-std|socket:|anon_inode|server.lock|/\.server$|/t$')" 'it holds no descriptor but its own'
 is "$(tr '\0' '\n' <"/proc/$pid/environ" | grep -c .)" 2 'its first environment is the caller'"'"'s and ours'
 is "$(umask 022; stat -c %a "$D/server.pid")" 600 'its files are private'
 exec 9<"$D/server.pid"; in_world start-server >/dev/null; exec 9<&-
@@ -24,7 +24,7 @@ is "$(jq -c . "$D/shutdown-status.json")" '{"errors":[]}' 'a clean status'
 [ ! -e "$D/sandbox-tools.sock" ] && [ ! -e "$D/server.pid" ]; ok $? 'no socket and no pid file are left'
 in_world stop-server; is $? 0 'stop-server again'
 [ ! -e "$D/shutdown-status.json" ]; ok $? 'which removes the status'
-rm -rf "$D"; in_world stop-server; is "$?:$(ls "$R/tmp")" '0:' 'stop-server makes nothing'
+rm -rf "$D"; in_world stop-server; is "$?:$(ls "$R/tmp"; ls -d "$D" 2>/dev/null)" '0:' 'stop-server makes nothing'
 
 # a server used to stay in the group of the call that started it
 request remote_version 1 >"$W/req"
@@ -81,11 +81,29 @@ touch "$D/other"; mv "$D/other" "$D/sandbox-tools.sock"
 gone() { ! kill -0 "$pid" 2>/dev/null; }
 wait_for gone; ok $? 'a server whose socket was replaced exits'
 rm "$D/sandbox-tools.sock"
-pid=$(server_pid); mv "$D" "$W/moved"
-wait_for gone; ok $? 'so does one whose directory was moved'
-rm -rf "$W/moved"
-pid=$(server_pid); until rm -rf "$D" 2>/dev/null; do :; done
-wait_for gone; ok $? '… or removed'
+
+# what is removed, by root inside for one, comes back, and no job is lost with it
+cp "$(command -v busybox)" "$R/bin/sh"; ln -s sh "$R/bin/sleep"
+job() { request exec_remote_start 1 | sed 's/"id"/"params":{"command":"'"$1"'"},"id"/' | in_world exec | jq .result.pid; }
+here() { [ -S "$D/sandbox-tools.sock" ] && [ -e "$D/server.lock" ] && [ "$(jq .pid "$D/server.pid")" = "$pid" ]; }
+pid=$(server_pid); sleeper=$(job 'sleep 1000')
+for how in 'rm -rf "$D"' 'mv "$D" "$W/moved"' 'find "$D" -mindepth 1 -delete' 'rm "$D/server.lock"' 'rm "$D/server.pid" "$D/server.lock" "$D/sandbox-tools.sock"'; do
+	eval "$how" 2>/dev/null; wait_for here; ok $? "comes back after: $how"
+	is "$(server_pid):$(servers)" "$pid:1" '… from the same server, which is the only one'
+	is "$(stat -c %a "$D" "$D/sandbox-tools.sock" "$D/server.lock" | tr '\n' ' ')" '700 600 600 ' '… closed to others'
+	kill -0 "$sleeper"; ok $? '… with its job'
+	rm -rf "$W/moved"
+done
+for i in $(seq 20); do rm -rf "$D" 2>/dev/null; done
+wait_for here && kill -0 "$sleeper"; ok $? '… also after many times'
+is "$(ls -l "/proc/$pid/fd" | grep -c deleted)" 0 '… holding nothing that is deleted'
+is "$(fds "$pid")" "$(ls -l "/proc/$pid/fd" | grep -cE 'null|pipe:|server-std|socket:|anon_inode|server.lock|/\.server$|/t$')" '… nor anything twice'
+in_world stop-server; is "$?:$(servers):$(jq -c . "$D/shutdown-status.json")" '0:0:{"errors":[]}' '… and it can be stopped'
+pid=$(server_pid); mkdir "$R/theirs"; chown 1000 "$R/theirs"
+until rm -rf "$D" 2>/dev/null && mv -T "$R/theirs" "$D" 2>/dev/null; do :; done
+wait_for gone; ok $? 'one whose directory is another user'"'"'s now exits'; rmdir "$D"
+cp "$R/t" "$R/brief"; env -i /usr/sbin/chroot "$R" /brief start-server >/dev/null; pid=$(server_pid)
+rm "$R/brief"; rm -rf "$D" 2>/dev/null; wait_for gone; ok $? 'so does one whose program was removed, too'; rm -rf "$D"
 is "$(servers)" 0 'nothing runs'
 
 echo '{"pid": 1, "created_at": 1.5}' >"$W/pid"; mkdir -m 700 "$D"; cp "$W/pid" "$D/server.pid"
@@ -103,9 +121,7 @@ is "$(find "$R/deep" -name '*.sock')" "$R/deep/dir/a/c/sandbox-tools.sock" '… 
 in_world stop-server; ok $? '… and stopped'
 long=/deep/$(printf 'x%.0s' $(seq 60))/$(printf 'y%.0s' $(seq 60)); TOOL_ENV="INSPECT_SANDBOX_TOOLS_DIR=$long"
 in_world start-server >/dev/null; ok $? 'a directory too long for a socket address'
-want=$(printf %s "$long" | sha256sum | cut -c1-16)
-is "$(cd "$R" && find tmp -name '*.sock')" "tmp/inspect-sandbox-tools-0/$want.sock" '… has its socket in /tmp'
-is "$(mode "$R/tmp/inspect-sandbox-tools-0")" 700 '… in a private directory'
+is "$(cd "$R$long" && echo *.sock):$(ls -A "$R/tmp")" 'sandbox-tools.sock:' '… has its socket there, too'
 in_world stop-server; ok $? '… and stops'
 TOOL_ENV=
 done_testing

@@ -3,48 +3,85 @@
 # Goal: what other users leave at the server's paths is never used by root; without root it works too.
 # tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
-world w tmp etc proc
-D=$R/tmp/sandbox-tools
+world w tmp etc proc srv home
+D=$R/tmp/d
 echo precious >"$R/etc/shadow"
-check() { # check NAME: root gets a server of its own
+TOOL_ENV=INSPECT_SANDBOX_TOOLS_DIR=/tmp/d # a name that others can take
+serves() { # serves NAME: root gets a server of its own
 	like "$(call remote_version 2>&1)" '*"result": "Server: /t*' "$1: root gets its server"
 	is "$(stat -c '%u %a %F' "$D")" '0 700 directory' '… in a directory of its own'
-	is "$(cat "$R/etc/shadow"):$(ls "$R/etc" | wc -l)" 'precious:1' '… and nothing else was touched'
-	is "$(find "$R/tmp" -mindepth 1 -maxdepth 1 | wc -l)" 1 '… nothing is left of it'
+	is "$(find "$D" ! -uid 0 | wc -l):$(cat "$R/etc/shadow"):$(ls "$R/etc" | wc -l)" '0:precious:1' '… and nothing else was touched'
 	in_world stop-server; rm -rf "$R"/tmp/* "$R"/tmp/.[!.]*
 }
+refuses() { # refuses NAME WORDS: root uses nothing of it and changes nothing
+	pre=$(listing)
+	out=$(call remote_version 2>&1); like "$?:$out" "1:error: Sandbox-tools server directory /tmp/d cannot be trusted: $2.*" "$1: refused, and why"
+	is "$(servers):$(listing)" "0:$pre" '… and nothing was touched'
+	in_world stop-server; is "$?:$(listing)" "0:$pre" '… nor by stopping'
+	rm -rf "$R"/tmp/* "$R"/tmp/.[!.]*
+}
 
-mkdir "$D"; touch "$D/x" "$D/server-stderr.log"; mkdir "$D/sub"; ln -s /etc "$D/sub/l"; chown -R 65534 "$D"; check 'a foreign directory'
-ln -s /etc "$D"; chown -h 65534 "$D"; check 'a foreign link'
-ln -s /nowhere "$D"; check 'a dangling link'
-mkfifo "$D"; check 'a FIFO'
-echo x >"$D"; check 'a file'
-mkdir "$D"; ln -s /etc/shadow "$D/server-stderr.log"; ln -s /etc/new "$D/server-stdout.log"; ln -s /etc/pid "$D/server.pid"; ln -s /etc/sock "$D/sandbox-tools.sock"; chmod 777 "$D"; check 'planted links for the files'
-mkdir "$D"; ln "$R/etc/shadow" "$D/server-stderr.log"; check 'a planted hard link'
-mkdir "$D"; for f in server.lock server-start.lock server-stderr.log server-stdout.log server.pid; do mkfifo "$D/$f"; done; check 'planted FIFOs'
+mkdir "$D"; touch "$D/x" "$D/server-stderr.log"; mkdir "$D/sub"; ln -s /etc "$D/sub/l"; chown -R 65534 "$D"; refuses 'a foreign directory' 'it is owned by uid 65534, not uid 0'
+ln -s /etc "$D"; chown -h 65534 "$D"; refuses 'a foreign link' 'it is a symbolic link'
+mkdir "$R/tmp/e"; ln -s e "$D"; refuses 'a link of root' 'it is a symbolic link'
+ln -s /nowhere "$D"; refuses 'a dangling link' 'it is a symbolic link'
+mkfifo "$D"; refuses 'a FIFO' 'it is not a directory'
+echo x >"$D"; refuses 'a file' 'it is not a directory'
+mkdir "$D"; ln -s /etc/shadow "$D/server-stderr.log"; ln -s /etc/new "$D/server-stdout.log"; ln -s /etc/pid "$D/server.pid"; ln -s /etc/sock "$D/sandbox-tools.sock"; chmod 777 "$D"; serves 'planted links for the files'
+mkdir "$D"; ln "$R/etc/shadow" "$D/server-stderr.log"; serves 'a planted hard link'
+mkdir "$D"; for f in server.lock server-start.lock server-stderr.log server-stdout.log server.pid; do mkfifo "$D/$f"; done; serves 'planted FIFOs'
 mkdir "$D"; for f in server.lock server-start.lock server-stderr.log server.pid sandbox-tools.sock shutdown-status.json; do mkdir -p "$D/$f/x"; done
 like "$(call remote_version 2>&1)" '*' 'planted directories: an answer, or a clear failure'
 rm -rf "$D"
+mkdir -m 755 "$D"; serves 'a directory that others can look into'
 
-# another user's server, then root
-as_user 1000 start-server >/dev/null; is "$?:$(stat -c '%u %a' "$D"):$(stat -c %a "$D/sandbox-tools.sock")" '0:1000 1777:666' 'an unprivileged server: in its directory nobody removes what is not theirs'
-is "$(find "$D" -type f -perm -2 -printf '%f ')" "$(cd "$D" && find . -name '*.lock' -printf '%f ')" '… and nothing but locks is for others to write to'
-like "$(request remote_version 1 | as_user 1001 exec)" '*"result"*' '… serves another user'
+# who could exchange the directory
+for how in 'chmod 777 "$R/tmp"' 'chown 1000 "$R/tmp"'; do
+	eval "$how"; out=$(call remote_version 2>&1); like "$?:$out" "1:error: '/tmp' *, *could replace '/tmp/d'*" "not after: $how"
+	is "$(servers):$(ls -A "$R/tmp")" '0:' '… and nothing is made'
+	chown 0 "$R/tmp"; chmod 1777 "$R/tmp"
+done
+TOOL_ENV='TMPDIR=/srv TMP=/srv TEMP=/srv'; chmod 777 "$R/srv"; in_world start-server >/dev/null
+is "$(ls -A "$R/srv"):$(stat -c %F "$R/.server/sandbox-tools.sock")" ':socket' 'no directory for temporary files is looked at'; in_world stop-server
+
+# a server that others exchanged: whoever gets to the socket is asked who it is. It would close both
+# again at once, so it sleeps until somebody has got there.
+TOOL_ENV=; in_world start-server >/dev/null; pid=$(server_pid); kill -STOP "$pid"; chmod 755 "$R/.server"; chmod 666 "$R/.server/sandbox-tools.sock"
+perl -MSocket -e 'open(M, ">", $ARGV[2]); $) = $( = $ARGV[0]; $> = $< = $ARGV[0]; socket(S, AF_UNIX, SOCK_STREAM, 0); connect(S, sockaddr_un($ARGV[1])) or die "$!\n"; syswrite(M, "x");
+	$n = read(S, $b, 16); print unpack("x12 N", $b); print " closed" if !read(S, $b, 1)' 1000 "$R/.server/sandbox-tools.sock" "$W/met" >"$W/said" 2>&1 & j=$!
+wait_for test -s "$W/met"; kill -CONT "$pid"; wait $j
+is "$(cat "$W/said")" '0 closed' 'another user who gets there is refused'
+perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0); connect(S, sockaddr_un($ARGV[0])); read(S, $b, 16); exit !unpack("x12 N", $b)' "$R/.server/sandbox-tools.sock"; ok $? '… root is not'
+like "$(request remote_version 1 | in_world exec)" '*"result"*' '… and it goes on'
+out=$(request remote_version 1 | as_user 1000 exec 2>&1); like "$?:$out" '1:error: Sandbox-tools server directory /.server cannot be trusted: it is owned by uid 0, not uid 1000.*' 'root'"'"'s server is not for others, told clearly'
+in_world stop-server; rm -rf "$R/.server"
+
+# without root: a program of one's own is for who can enter its directory
+own() { # own MODE: /home/p, of user 1000
+	rm -rf "$R/home/p"; mkdir -m "$1" "$R/home/p"; cp "$R/t" "$R/home/p/t"; chown -R 1000:1000 "$R/home/p"
+}
+as() { uid=$1; shift; env -i /usr/sbin/chroot --userspec="$uid:$uid" --groups= "$R" /home/p/t "$@"; }
+state() { stat -c '%u %a' "$R/home/p/.server" "$R/home/p/.server/sandbox-tools.sock" | tr '\n' ' '; }
+own 700; as 1000 start-server >/dev/null; is "$?:$(state)" '0:1000 700 1000 600 ' 'an unprivileged server in a closed directory: private'
+as 1000 stop-server; own 755; as 1000 start-server >/dev/null; is "$?:$(state)" '0:1000 755 1000 666 ' '… in one that others can enter: for them, too'
+is "$(find "$R/home/p/.server" -type f ! -perm 600)" '' '… but for its files'
+like "$(request remote_version 1 | as 1001 exec)" '*"result"*' '… it serves another user'
 is "$(servers)" 1 '… with one process'
-setpriv --reuid=1001 --regid=1001 --clear-groups rm -f "$D/sandbox-tools.sock" 2>/dev/null; [ -S "$D/sandbox-tools.sock" ]; ok $? 'nobody_else_can_answer_for_an_unprivileged_server: its socket stays'
-check 'an unprivileged server'
-mkdir -m 777 "$D"; chmod 777 "$D"; as_user 1001 start-server >/dev/null
-out=$(request remote_version 1 | as_user 1000 exec 2>&1); like "$?:$out" '1:error: *' '… and where it might be replaced, no other one is listened to'
-like "$(request remote_version 1 | as_user 1001 exec)" '*"result"*' '… except by its own user'
-as_user 1001 stop-server; rm -rf "$D"
-is "$(servers)" 0 '… and the unprivileged server is gone'
-
-call version >/dev/null; in_world start-server >/dev/null
-out=$(request remote_version 1 | as_user 1000 exec 2>&1); like "$?:$out" '1:error:*' 'root'"'"'s server is not for others, told clearly'
-in_world stop-server
+out=$(as 1001 stop-server 2>&1); is "$?:$(servers)" 1:1 '… who does not stop it'
+rm -rf "$R/home/p/.server"; here() { [ -S "$R/home/p/.server/sandbox-tools.sock" ]; }
+wait_for here; is "$(state)" '1000 755 1000 666 ' '… when removed it comes back the same'
+as 1000 stop-server; out=$(request remote_version 1 | as 1001 exec 2>&1); like "$?:$out" "1:error: '/home/p' belongs to user 1000, *" '… nobody else starts one there'
+chmod 700 "$R/home/p/.server"; as 1000 start-server >/dev/null; is "$(state)" '1000 700 1000 600 ' '… one that was closed stays closed'
+as 1000 stop-server; chmod 777 "$R/home/p/.server"; touch "$R/home/p/.server/server.lock" "$R/home/p/.server/theirs"; chown 1001 "$R"/home/p/.server/*
+as 1000 start-server >/dev/null; is "$(state):$(find "$R/home/p/.server" -uid 1001 -printf %f)" '1000 700 1000 600 :theirs' '… one that was open is closed, and rid of what others left under our names'
+as 1000 stop-server; own 777; out=$(as 1000 start-server 2>&1); like "$?:$out" "1:error: '/home/p' is open to others *" 'not where others could exchange it'
+rm -rf "$R/home/p"
+TOOL_ENV=INSPECT_SANDBOX_TOOLS_DIR=/tmp/d; as_user 1000 start-server >/dev/null; is "$?:$(stat -c '%u %a' "$D")" '0:1000 700' 'one that a variable names is private'
+out=$(request remote_version 1 | as_user 1001 exec 2>&1); like "$?:$out" '1:error: *owned by uid 1000, not uid 1001*' '… to its user'
+in_world stop-server; out=$(call remote_version 2>&1); like "$?:$out:$(servers)" '1:error: *owned by uid 1000, not uid 0*:1' '… root does not touch it'
+as_user 1000 stop-server; rm -rf "$D"
 
 # as an unprivileged user all by itself
-rm -rf "$D"
 for i in $(seq 8); do (as_user 1000 start-server >"$W/u.$i") & done
 wait_for eval '[ "$(cat "$W"/u.* | wc -l)" = 16 ]'; ok $? '8 unprivileged starts at once'
 is "$(servers)" 1 '… one server'
@@ -53,19 +90,17 @@ is "$(cat "$W/d")" "[1000,false,\"$HEX\"]" '… knows its digest although it can
 pid=$(jq .pid "$D/server.pid"); kill -9 "$pid"
 like "$(request remote_version 1 | as_user 1000 exec)" '*"result"*' '… is replaced when killed'
 as_user 1000 stop-server; is "$?:$(servers)" '0:0' '… and stopped'
+TOOL_ENV=; out=$(as_user 1000 start-server 2>&1); like "$?:$out" '1:error: *INSPECT_SANDBOX_TOOLS_DIR can name another): Permission denied' 'where it may not write, it says what can be done'
 
 # nothing but the binary: no /tmp, /proc, /dev, /etc, with and without standard descriptors
 world bare
 like "$(call remote_version)" '*"result": "Server: /t*' 'works in a world that holds nothing else'
-is "$(ls -I mnt "$R" | tr '\n' ' ')" 'sandbox-tools t ' '… with its directory in /'
+is "$(ls -A -I mnt "$R" | tr '\n' ' ')" '.server t ' '… with its directory in /'
 is "$(request sandbox_tools_describe 1 | in_world exec | jq -r .result.sha256)" "$HEX" '… and knows its digest'
-kill -9 "$(jq .pid "$R/sandbox-tools/server.pid")"
+kill -9 "$(jq .pid "$R/.server/server.pid")"
 like "$(call remote_version)" '*"result"*' '… repairs itself'
 in_world start-server <&- >/dev/null 2>&-; ok $? '… starts without stdin and stderr'
 in_world stop-server; is "$?:$(servers)" '0:0' '… stops'
 is "$(in_world start-server >&- 2>/dev/null; echo $?)" 1 'a closed stdout is an error, not a crash'
-in_world stop-server
-TOOL_ENV='TMPDIR=/x TMP=/sandbox'; mkdir "$R/sandbox"; in_world start-server >/dev/null
-[ -S "$R/sandbox/sandbox-tools/sandbox-tools.sock" ]; ok $? 'TMPDIR must exist, else TMP is taken'
 in_world stop-server
 done_testing

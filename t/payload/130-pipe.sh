@@ -43,7 +43,7 @@ kill -STOP "$(server_pid)"
 request remote_version 4 >&8; echo >&8
 request version 5 >&8; echo >&8; read -r d <&9
 like "$d" '*"id": 5}' 'an in-process reply overtakes one from the server'
-kill -9 "$(jq .pid "$R/tmp/sandbox-tools/server.pid")"; read -r d <&9
+kill -9 "$(jq .pid "$R/.server/server.pid")"; read -r d <&9
 like "$d" '*-32000*"id": 4}' 'a request the server dies with is answered with an error'
 exec 8>&-; wait $pipe; is $? 0 'the end of stdin ends it'
 exec 9<&-

@@ -6,7 +6,7 @@
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp var/tmp proc docs
 chmod 777 "$R/docs"
-D=/var/tmp/.da7be258e003d428 C=$R/var/tmp/.da7be258e003d428-json-rpc-chunks
+D=/var/tmp/.da7be258e003d428 C=$R/var/tmp/.da7be258e003d428/.server/chunks
 mkdir -p "$R$D"
 cp "$PROGRAM" "$R$D/t"
 chmod 755 "$R$D"
@@ -45,7 +45,7 @@ whole=$(view /docs/long | run 0 10000000)
 is "$(view /docs/long | run 0 '')" "$whole" 'without the variable the whole comes at once'
 is "$(view /docs/long | run 0 512 | collect 0 512)" "$whole" 'limit 512: the pieces are the reply'
 is "$(view /docs/long | run 0 300 | collect 0 300)" "$whole" '… also at 300, inside of characters'
-is "$(stat -c '%a %u' "$C" "$C/0" | tr '\n' ' ')" '1733 0 700 0 ' 'the root is 01733, the user'"'"'s directory 0700'
+is "$(stat -c '%a %u' "$C" "$R$D/.server" | tr '\n' ' ')" '700 0 700 0 ' 'the directory is 0700'
 n=$(printf '%s' "$whole" | wc -c)
 is "$(view /docs/long | run 0 $((n + 1)))" "$whole" 'a reply that fits exactly passes'
 like "$(view /docs/long | run 0 $n)" "*$K*" '… one byte less does not'
@@ -54,13 +54,13 @@ one=$(view /docs/long | run 0 ' 5_1_2 ')
 is "$(printf '%s\n' "$one" | wc -c | awk '{print ($1 > 500 && $1 <= 512)}')" 1 'the limit is read leniently, and used up'
 like "$(head -c 40000 /dev/zero | tr '\0' x >"$R/docs/big"; view /docs/big | run 0 junk)" '*"result"*' 'an unreadable limit is 65536'
 h=$(printf '%s' "$one" | jq -r .$K.handle)
-is "$(stat -c '%a %u %s' "$C/0/$h.jsonrpc")" "600 0 $n" 'the file: 0600, the exact bytes'
-touch -d '30 minutes ago' "$C/0/$h.jsonrpc"
+is "$(stat -c '%a %u %s' "$C/$h.jsonrpc")" "600 0 $n" 'the file: 0600, the exact bytes'
+touch -d '30 minutes ago' "$C/$h.jsonrpc"
 two=$(view /docs/long '"b"' | run 0 512)
 g=$(printf '%s' "$two" | jq -r .$K.handle)
 [ "$g" != "$h" ]; ok $? 'handles differ'
 is "$(next "$h" 100 | run 0 512 | jq .$K.offset),$(next "$g" 50 | run 0 512 | jq .$K.offset),$(next "$h" 7 '"x"' | run 0 512 | jq -c "[.id,.$K.offset]")" '100,50,["x",7]' 'two replies can be read by turns, at any offset'
-[ "$(($(date +%s) - $(stat -c %Y "$C/0/$h.jsonrpc")))" -lt 60 ]; ok $? 'reading keeps a file alive'
+[ "$(($(date +%s) - $(stat -c %Y "$C/$h.jsonrpc")))" -lt 60 ]; ok $? 'reading keeps a file alive'
 
 c() { printf '{"jsonrpc":"2.0","method":"%s","params":%s,"id":1}' $K "$1" | run 0 "${2:-512}"; }
 bad='[-32602,"invalid chunk handle"]'
@@ -83,53 +83,46 @@ is "$(next "$h" 0 | run 0 100 | code)" '[-32602,"sandbox exec output limit is to
 out=$(view /docs/long | run 0 100); is "$?:$out" '1:' '… and to start with: exit 1'
 like "$(cat "$W/err")" 'error: sandbox exec output limit is too small*' '… saying so'
 is "$(release "$h" | run 0 512)" '{"jsonrpc":"2.0","id":9,"result":null}' 'release'
-[ ! -e "$C/0/$h.jsonrpc" ]; ok $? '… deletes the file'
+[ ! -e "$C/$h.jsonrpc" ]; ok $? '… deletes the file'
 is "$(release "$h" | run 0 512 | jq -c .result)" null '… and may be repeated'
 is "$(next "$h" 0 | run 0 512 | code)" '[-32000,"chunk handle not found"]' 'then the handle is unknown'
-touch -d '2 hours ago' "$C/0/$g.jsonrpc"; touch -d '2 hours ago' "$C/0/other"
+touch -d '2 hours ago' "$C/$g.jsonrpc"; touch -d '2 hours ago' "$C/other"
 view /docs/long | run 0 512 >/dev/null
-[ ! -e "$C/0/$g.jsonrpc" ] && [ -e "$C/0/other" ]; ok $? 'what is an hour old goes when something new comes'
+[ ! -e "$C/$g.jsonrpc" ] && [ -e "$C/other" ]; ok $? 'what is an hour old goes when something new comes'
 
-k=$(ls "$C/0" | wc -l)
+k=$(ls "$C" | wc -l)
 like "$(view /docs/long null | run 0 512)" '{"jsonrpc": "2.0", "result": *"id": null}' 'a reply to id null is not cut'
 is "$(printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"view","path":"/docs/long"}}' | run 0 512)" '' 'a notification has no reply to cut'
 like "$(printf '{"jsonrpc":"2.0","method":"version","x":1,"id":7}' | run 0 50)" '*-32600*"id": null}' 'nor is one that lost its id'
-is "$(ls "$C/0" | wc -l)" "$k" '… nothing of this was stored'
-is "$(ls "$R$D"; ls -A "$R/tmp")" t 'no server was started for any of it'
+is "$(ls "$C" | wc -l)" "$k" '… nothing of this was stored'
+is "$(ls -A "$R$D" "$R$D/.server" "$R/tmp" | grep -vE ':|^$' | sort | tr '\n' ' ')" '.server chunks t ' 'no server was started for any of it'
 
 # ---- users ----
-is "$(view /docs/long | run 1000 512 | collect 1000 512)" "$whole" 'another user spills beside root, who owns the place'
-is "$(stat -c '%a %u' "$C/1000")" '700 1000' '… in a directory of its own'
-h=$(view /docs/long | run 1000 512 | jq -r .$K.handle)
-is "$(next "$h" 0 | run 0 512 | jq .$K.offset)" 0 'root finds what another user stored'
-is "$(next "$h" 0 | run 1001 512 | code)" '[-32000,"chunk handle not found"]' 'a third user does not'
-chmod 755 "$C/1000"
-is "$(next "$h" 0 | run 0 512 | code)" '[-32000,"chunk handle not found"]' 'root trusts no directory that others can enter'
-chmod 700 "$C/1000"
-chown 1001 "$C/1000/$h.jsonrpc"
-is "$(next "$h" 0 | run 0 512 | code)" '[-32000,"chunk handle not found"]' '… and no file that is another'"'"'s'
-mv "$C/1000/$h.jsonrpc" "$C/1000/x"; ln -s /docs/long "$C/1000/$h.jsonrpc"
+h=$(view /docs/long | run 0 512 | jq -r .$K.handle)
+is "$(next "$h" 0 | run 1000 512 | code)" '[-32000,"unable to read chunk: Permission denied"]' 'another user reads nothing of it'
+out=$(view /docs/long | run 1000 512); is "$?:$out" '1:' '… and stores nothing there'
+chown 1001 "$C/$h.jsonrpc"
+is "$(next "$h" 0 | run 0 512 | code)" '[-32000,"chunk handle not found"]' 'root trusts no file that is another'"'"'s'
+mv "$C/$h.jsonrpc" "$C/x"; ln -s /docs/long "$C/$h.jsonrpc"
 is "$(next "$h" 0 | run 0 512 | code)" '[-32000,"chunk handle not found"]' '… and no link'
-rm "$C/1000/$h.jsonrpc"; mkfifo "$C/1000/$h.jsonrpc"; chown 1000 "$C/1000/$h.jsonrpc"
-is "$(next "$h" 0 | timeout 5 env -i $V=512 /usr/sbin/chroot "$R" $D/t exec | code)" '[-32000,"chunk handle not found"]' '… and waits for no FIFO'
-rm -rf "$C/1000"; mkfifo "$C/1000/x" 2>/dev/null; ln -s /docs "$C/1000"; chown -h 1000 "$C/1000"
-out=$(view /docs/long | run 1000 512); is "$?:$out" '1:' 'a link in place of the user'"'"'s directory: exit 1'
-rm "$C/1000"
-rm -rf "$C"; mkdir "$C"; chown 1000 "$C"; chmod 700 "$C"
-is "$(view /docs/long | run 0 512 | collect 0 512)" "$whole" 'root accepts a place an agent owns'
-is "$(stat -c '%a %u' "$C")" '1733 1000' '… and puts its mode right'
-out=$(view /docs/long | run 1001 512); is "$?:$out" '1:' 'others do not'
-like "$(cat "$W/err")" '*unexpected owner*' '… and say why'
-chown 0 "$C"; chmod 755 "$C"
-out=$(view /docs/long | run 1000 512); is "$?:$out" '1:' 'a place of root'"'"'s with another mode is not used'
-like "$(cat "$W/err")" '*unsafe permissions*' '… and says why'
-rm -rf "$C"; mkdir "$R/docs/target"; chmod 755 "$R/docs/target"; ln -s /docs/target "$C"
-out=$(view /docs/long | run 0 512); is "$?:$out" '1:' 'a link in place of the place: exit 1'
-like "$(cat "$W/err")" '*JSON-RPC response chunk path is not a directory*' '… saying so'
-is "$(stat -c %a "$R/docs/target"):$(ls "$R/docs/target")" '755:' '… and nothing behind it is touched'
-like "$(view /docs/long | run 0 10000000)" '*"result"*' 'an unusable place does no harm to replies that fit'
-is "$(next 0123456789abcdef0123456789abcdef 0 | run 0 512 | jq .error.code)" -32000 '… and is an error to ask in'
-rm "$C"
+rm "$C/$h.jsonrpc"; mkfifo "$C/$h.jsonrpc"
+is "$(next "$h" 0 | timeout 60 env -i $V=512 /usr/sbin/chroot "$R" $D/t exec | code)" '[-32000,"chunk handle not found"]' '… and waits for no FIFO'
+rm -rf "$C"; mkdir -m 777 "$C"; chmod 777 "$C"
+is "$(view /docs/long | run 0 512 | collect 0 512):$(stat -c %a "$C")" "$whole:700" 'a directory that others could enter is closed'
+for how in 'mkdir "$C"; chown 1000 "$C"' 'mkdir -p "$R/docs/target"; ln -s /docs/target "$C"' 'touch "$C"' 'mkfifo "$C"'; do
+	rm -rf "$C"; eval "$how"
+	out=$(view /docs/long | run 0 512); is "$?:$out" '1:' "not used: $how"
+	like "$(cat "$W/err")" "error: cannot use '$D/.server/chunks': *" '… saying so'
+	like "$(next 0123456789abcdef0123456789abcdef 0 | run 0 512 | code)" '[[]-32000,*' '… an error to ask in'
+	like "$(view /docs/long | run 0 10000000)" '*"result"*' '… and no harm to replies that fit'
+done
+is "$(ls -A "$R/docs/target")" '' '… nor is anything behind it touched'
+rm -rf "$C" "$R$D/.server"
+is "$(release "$h" | run 0 512 | jq -c .result):$(ls -A "$R$D")" 'null:t' 'what is to be released where nothing is, is released'
+mkdir "$R/home"; cp -r "$R$D" "$R/home/p"; chown -R 1000 "$R/home/p"; D=/home/p C=$R/home/p/.server/chunks
+is "$(view /docs/long | run 1000 512 | collect 1000 512):$(stat -c '%a %u' "$C")" "$whole:700 1000" 'another user with a program of its own'
+D=/var/tmp/.da7be258e003d428 C=$R$D/.server/chunks
+touch "$R$D-json-rpc-chunks"; like "$(view /docs/long | run 0 512)" "*$K*" 'what has the name that releases of old used does not matter'; rm "$R$D-json-rpc-chunks"; rm -rf "$C"
 
 # ---- the rest ----
 printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"view","path":"/docs/long"},"id":1}\n' >"$W/in"
@@ -137,7 +130,10 @@ like "$(env -i $V=512 /usr/sbin/chroot "$R" $D/t pipe <"$W/in")" '*"result"*' 'p
 [ ! -e "$C" ]; ok $? '… and stores nothing'
 mkdir -p "$R/opt"; ln -s $D/t "$R/opt/t"
 like "$(view /docs/long | env -i $V=512 /usr/sbin/chroot "$R" /opt/t exec)" "*$K*" 'called by a link'
-[ -d "$C" ] && [ ! -e "$R/opt-json-rpc-chunks" ]; ok $? '… the place is still beside the program'
+[ -d "$C" ] && [ ! -e "$R/opt/.server" ]; ok $? '… the place is still beside the program'
 like "$(view /docs/long | env -i $V=512 /usr/sbin/chroot "$R" /t exec)" "*$K*" 'a program in /'
-[ -d "$R/tmp/.inspect-sandbox-tools-json-rpc-chunks/0" ]; ok $? '… spills to the temporary directory'
+[ -d "$R/.server/chunks" ]; ok $? '… has its place there, too'
+like "$(view /docs/long | env -i INSPECT_SANDBOX_TOOLS_DIR=/docs/s $V=512 /usr/sbin/chroot "$R" /t exec 2>&1)" "error: '/docs' is open to others*" 'not where others could exchange it'
+chmod 755 "$R/docs"; like "$(view /docs/long | env -i INSPECT_SANDBOX_TOOLS_DIR=/docs/s $V=512 /usr/sbin/chroot "$R" /t exec)" "*$K*" 'a directory that a variable names'
+[ -d "$R/docs/s/chunks" ]; ok $? '… is used'
 done_testing

@@ -4,22 +4,26 @@
 # tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc var/tmp opt etc
-D=$R/tmp/sandbox-tools
+D=$R/.server
 describe() { request sandbox_tools_describe 1 | in_world exec; }
 
 # a directory of root's that an image left open to everybody
-mkdir -m 777 "$D"; chmod 777 "$D"; as_user 1000 start-server >/dev/null; is "$(jq -r .pid "$D/server.pid" | wc -l)" 1 'another user serves in a directory of root'
-is "$(describe | jq -r .result.uid)" 0 'root gets a server of its own'
+mkdir -m 777 "$D"; chmod 777 "$D"
+perl -MSocket -e '$) = $( = 1000; $> = $< = 1000; socket(S, AF_UNIX, SOCK_STREAM, 0); bind(S, sockaddr_un($ARGV[0])) && listen(S, 9) or die $!; chmod 0777, $ARGV[0];
+	open F, ">", $ARGV[1] or die $!; chmod 0666, $ARGV[1]; flock F, 2; sleep 300' "$D/sandbox-tools.sock" "$D/server.lock" & liar=$!
+wait_for test -e "$D/server.lock"
+is "$(describe | jq -r .result.uid)" 0 'where another user serves, root gets a server of its own'
 is "$(stat -c '%u %a' "$D"):$(find "$D" ! -uid 0 | wc -l)" '0 700:0' '… in a directory closed to others'
+kill $liar; wait $liar 2>/dev/null
 touch "$R/tmp/theirs"; chown 1000 "$R/tmp/theirs"
 TOOL_ENV=INSPECT_SANDBOX_TOOLS_DIR=/tmp; out=$(describe 2>&1); TOOL_ENV=
-like "$?:$out:$(stat -c %a "$R/tmp"):$(ls "$R/tmp" | tr '\n' ' ')" '*error:*:1777:sandbox-tools theirs ' 'a directory that everybody shares is not made private'
-wait_for eval '[ "$(servers)" = 1 ]'; ok $? '… and the other one is gone'
+like "$?:$out:$(stat -c %a "$R/tmp"):$(ls "$R/tmp" | tr '\n' ' ')" '*error:*:1777:theirs ' 'a directory that everybody shares is not made private'
 in_world stop-server; rm -rf "$D"
 mkdir -m 777 "$D"; chmod 777 "$D"; in_world server >/dev/null 2>&1 & wait_for test -S "$D/sandbox-tools.sock"
+is_closed() { [ "$(stat -c %a "$D")" = 700 ]; }
 pid=$(describe | jq -r .result.pid); chmod 777 "$D"
-is "$(describe | jq -r .result.pid):$(stat -c %a "$D")" "$pid:700" 'a server of root that is there stays'
-chmod 777 "$D"; in_world stop-server; is "$?:$(servers)" '0:0' '… and can be stopped'
+is "$(describe | jq -r .result.pid)" "$pid" 'a server of root that is there stays'; wait_for is_closed; ok $? '… and closes its directory again'
+in_world stop-server; is "$?:$(servers)" '0:0' '… it can be stopped'
 rm -rf "$D"
 
 # the same directory in two containers
@@ -28,9 +32,9 @@ other() { # other ARGS…: in another PID namespace, over the same files
 	# shellcheck disable=SC2086
 	unshare -p -f --kill-child env -i ${TOOL_ENV:-} /usr/sbin/chroot "$R" "${PROGRAM_IN:-/t}" "$@"
 }
-out=$(request remote_version 1 | other exec 2>&1); is "$?:$out" "1:error: a server of another container, or of the host, uses '/tmp/sandbox-tools'" 'a server of another PID namespace is not used'
+out=$(request remote_version 1 | other exec 2>&1); is "$?:$out" "1:error: a server of another container, or of the host, uses '/.server'" 'a server of another PID namespace is not used'
 out=$(other stop-server 2>&1); like "$?:$out" '1:error: a server of another container*' '… not stopped'
-put; out=$(spec | PROGRAM_IN=/.sbinject/$STAGED other install); is "$(echo "$out" | jq -c '[.ok,.code]')" '[false,"occupied"]' '… not replaced'
+put; ln -s /.server "$R/.sbinject/.server"; out=$(spec | TOOL_ENV=INSPECT_SANDBOX_TOOLS_DIR=/.server PROGRAM_IN=/.sbinject/$STAGED other install); is "$(echo "$out" | jq -c '[.ok,.code]')" '[false,"occupied"]' '… not replaced'
 is "$(find "$R/var/tmp" "$R/opt" "$R/.sbinject" -mindepth 1 2>/dev/null)" '' '… a failed install leaves nothing'
 out=$(printf '{"nonce":"%s","home":"/.sbinject"}\n' "$(nonce)" | other uninstall); is "$(echo "$out" | jq -c .ok)" true '… an uninstall does not mind it'
 is "$(server_pid):$(ls "$D" | grep -c sock)" "$pid:1" 'it still serves its own'

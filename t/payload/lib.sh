@@ -94,16 +94,20 @@ is() {
 	fi
 }
 
-# like GOT PATTERN NAME, a shell pattern
-like() {
+fits() { # fits TEXT PATTERN, a shell pattern
 	# shellcheck disable=SC2254
 	case $1 in
-	$2) ok 0 "$3" ;;
-	*)
-		ok 1 "$3"
-		printf '%s\n' "$1" | sed 's/^/#  got: /'
-		printf '%s\n' "$2" | sed 's/^/# like: /' ;;
+	$2) ;;
+	*) return 1 ;;
 	esac
+}
+
+# like GOT PATTERN NAME
+like() {
+	fits "$1" "$2" && ok 0 "$3" && return
+	ok 1 "$3"
+	printf '%s\n' "$1" | sed 's/^/#  got: /'
+	printf '%s\n' "$2" | sed 's/^/# like: /'
 }
 
 # A report of a sanitizer is a failure, also one of a server that nobody waited for.
@@ -142,13 +146,14 @@ world() { # world NAME DIR…
 	shipped || mnt "$R/mnt"
 	cp "$PROGRAM" "$R/t"
 	chmod 755 "$R/t"
+	is_root || chown "$TEST_UID" "$R" # for its server directory
 }
 
 # the program inside the world, as the user that the test is about; TOOL_ENV holds its whole environment
 in_world() {
 	if is_root; then
 		# shellcheck disable=SC2086
-		env -i ${TOOL_ENV:-} /usr/sbin/chroot "$R" /t "$@"
+		env -i ${TOOL_ENV:-} /usr/sbin/chroot "$R" "${TOOL_AT:-/t}" "$@"
 	else
 		as_user "$TEST_UID" "$@"
 	fi
@@ -158,15 +163,15 @@ as_user() { # as_user UID ARGS…
 	uid=$1
 	shift
 	# shellcheck disable=SC2086
-	env -i ${TOOL_ENV:-} /usr/sbin/chroot --userspec="$uid:$uid" --groups= "$R" /t "$@"
+	env -i ${TOOL_ENV:-} /usr/sbin/chroot --userspec="$uid:$uid" --groups= "$R" "${TOOL_AT:-/t}" "$@"
 }
 
 request() { # request METHOD ID
 	printf '{"jsonrpc":"2.0","method":"%s","id":%s}' "$1" "$2"
 }
 
-call() { # call METHOD: the reply of exec
-	request "$1" 1 | in_world exec
+call() { # call METHOD: the reply of exec, by what is installed if there is something
+	request "$1" 1 | if [ -x "$R$CONTRACT" ]; then TOOL_AT=$CONTRACT in_world exec; else in_world exec; fi
 }
 
 server_pid() { call remote_version | sed 's/.*(\([0-9]*\)).*/\1/'; }
@@ -201,6 +206,16 @@ wait_for() { # wait_for COMMAND…: half a minute, because what comes late on a 
 		[ $tries -lt 1500 ] || return 1
 		sleep 0.02
 	done
+}
+
+# hear SESSION INPUT PATTERN: what the shell says to that, by the test's own "say SESSION INPUT [WAIT]",
+# and later, until it fits: a shell that begins is slow
+hear() {
+	heard=$(say "$1" "$2") tries=0
+	until fits "$heard" "$3" || [ $tries -ge 60 ]; do
+		tries=$((tries + 1)) heard=$heard$(say "$1" '' 1)
+	done
+	printf '%s\n' "$heard"
 }
 
 # fds PID: how many descriptors it holds, once it closes no more of them: the end of a call is not
@@ -240,7 +255,7 @@ put() {
 spec() { # spec [JQ-FILTER]
 	jq -nc --arg n "$NONCE" --arg h "${hex:-$HEX}" --arg s "$STAGED" --arg p "$CONTRACT" \
 		'{nonce:$n,sha256:$h,home:"/.sbinject",staged:$s,path:$p,
-		links:["/opt/inspect-sandbox-tools"],start:["start-server"],timeout_ms:15000}'"${1:+|$1}"
+		links:["/opt/inspect-sandbox-tools"],start:["start-server"],timeout_ms:120000}'"${1:+|$1}"
 }
 
 run_staged() { # run_staged [JQ-FILTER]: install from the delivered file

@@ -11,13 +11,32 @@
 static const char too_small[] =
 	"sandbox exec output limit is too small for a JSON-RPC chunk envelope";
 
-void chunk_init(struct chunk *chunk)
+void chunk_init(struct chunk *chunk, const struct place *place)
 {
 	const char *text = getenv(CHUNK_LIMIT_VARIABLE);
 
 	chunk->wanted = text != NULL;
 	chunk->limit = text ? envelope_parse_limit(text, CHUNK_LIMIT_DEFAULT) : CHUNK_LIMIT_DEFAULT;
-	store_find(&chunk->store);
+	chunk->place = place;
+	chunk->file = (struct store_file)STORE_FILE_INIT;
+}
+
+static bool is_cut(const struct chunk *chunk, const char *id)
+{
+	return chunk->wanted && id && strcmp(id, "null") != 0;
+}
+
+void chunk_reserve(struct chunk *chunk, const char *id)
+{
+	struct fail ignored;
+
+	if (is_cut(chunk, id))
+		store_reserve(chunk->place, &chunk->file, &ignored);
+}
+
+void chunk_release(struct chunk *chunk)
+{
+	store_close(&chunk->file);
 }
 
 /* Does the reply answer that request, and not say only that it could not be read? */
@@ -32,21 +51,22 @@ static bool carries_id(const char *text, size_t len, const char *id)
 
 bool chunk_is_needed(const struct chunk *chunk, const char *id, const char *text, size_t len)
 {
-	return chunk->wanted && len + 1 > chunk->limit && id && strcmp(id, "null") != 0 &&
-	       carries_id(text, len, id);
+	return is_cut(chunk, id) && len + 1 > chunk->limit && carries_id(text, len, id);
 }
 
-int chunk_first(const struct chunk *chunk, const char *id, const char *text, size_t len,
-	struct buf *out, struct fail *fail)
+int chunk_first(struct chunk *chunk, const char *id, const char *text, size_t len, struct buf *out,
+	struct fail *fail)
 {
-	char handle[ENVELOPE_HANDLE + 1] = "00000000000000000000000000000000";
-	struct envelope envelope = {id, handle, 0, len};
+	struct envelope envelope = {id, "00000000000000000000000000000000", 0, len};
 	size_t room = envelope_room(&envelope, chunk->limit);
 
 	if (room == 0)
 		return fail_set(fail, "%s", too_small);
-	if (store_add(&chunk->store, text, len, handle, fail) < 0)
+	if (chunk->file.fd < 0 && store_reserve(chunk->place, &chunk->file, fail) < 0)
 		return -1;
+	if (store_write(&chunk->file, text, len, fail) < 0)
+		return -1;
+	envelope.handle = chunk->file.handle;
 	if (envelope_write(out, &envelope, text, room) < 0)
 		return fail_sys(fail, ENOMEM, "cannot write the reply");
 	return 0;
@@ -102,7 +122,7 @@ static const char *get_handle(const json_t *params)
 
 static int release(const struct continuation *c, const char *handle)
 {
-	int r = store_remove(&c->chunk->store, handle);
+	int r = store_remove(c->chunk->place, handle);
 
 	return r < 0 ? refuse_reading(c, r) : answer(c, ",\"result\":", "null");
 }
@@ -146,7 +166,7 @@ static int send_piece(const struct continuation *c, int fd, const struct envelop
 static int continue_at(const struct continuation *c, const char *handle, uint64_t offset)
 {
 	struct envelope envelope = {c->id, handle, offset, 0};
-	int fd = store_open(&c->chunk->store, handle, &envelope.total), r;
+	int fd = store_open(c->chunk->place, handle, &envelope.total), r;
 
 	if (fd == -ENOENT)
 		return refuse(c, RPC_SERVER_ERROR, "chunk handle not found");

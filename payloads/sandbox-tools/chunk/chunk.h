@@ -20,19 +20,24 @@
 #define CHUNK_LIMIT_DEFAULT 65536
 
 struct chunk {
-	size_t limit; /* bytes of output, newline included */
-	bool wanted;  /* the host set a limit, so it understands envelopes */
-	struct chunk_store store;
+	size_t limit;		   /* bytes of output, newline included */
+	bool wanted;		   /* the host set a limit, so it understands envelopes */
+	const struct place *place; /* borrowed: where replies wait */
+	struct store_file file;	   /* the one that is reserved */
 };
 
-/* What the environment says. Before a change of user: finding the store needs the caller's
-   rights. */
-void chunk_init(struct chunk *chunk);
+/* What the environment says. */
+void chunk_init(struct chunk *chunk, const struct place *place);
+/* Before a change of user: has a file ready, if a reply might need one. Where that fails, storing
+   will. */
+void chunk_reserve(struct chunk *chunk, const char *id);
+/* In every process that had it: forgets the file if it was not needed. */
+void chunk_release(struct chunk *chunk);
 /* Must this reply to the request with that id token (NULL for none) go in pieces? */
 bool chunk_is_needed(const struct chunk *chunk, const char *id, const char *text, size_t len);
 /* Stores the reply and appends the first envelope. 0 or -1 with 'fail'. */
-int chunk_first(const struct chunk *chunk, const char *id, const char *text, size_t len,
-	struct buf *out, struct fail *fail);
+int chunk_first(struct chunk *chunk, const char *id, const char *text, size_t len, struct buf *out,
+	struct fail *fail);
 /* Answers a request for CHUNK_METHOD: another piece, a release, or an error reply. 0 or -ENOMEM. */
 int chunk_continue(const struct chunk *chunk, const struct rpc_request *req, struct buf *out);
 

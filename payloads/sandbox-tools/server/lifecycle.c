@@ -71,7 +71,7 @@ static pid_t peer_pid(int fd)
 {
 	struct ucred peer;
 
-	if (service_peer(fd, &peer) < 0)
+	if (sys_peer(fd, &peer) < 0)
 		return 0;
 	return peer.pid > 1 && peer.pid != getpid() ? peer.pid : 0;
 }
@@ -144,7 +144,7 @@ static int kill_server(const struct place *place, pid_t pid, bool is_ours, int64
 
 static void clear_remains(const struct place *place)
 {
-	place_remove_socket(place);
+	place_remove(place, PLACE_SOCKET);
 	place_remove(place, PLACE_PID);
 	place_remove(place, PLACE_STATUS);
 	place_remove(place, PLACE_STATUS_TMP);
@@ -332,14 +332,6 @@ static int lock_place(struct place *place, int64_t deadline, struct fail *fail)
 	}
 }
 
-static bool is_gone(const struct service_start *start)
-{
-	struct stat st;
-
-	return start->needs_program && stat(start->program, &st) < 0 &&
-	       (errno == ENOENT || errno == ENOTDIR);
-}
-
 static int refuse_gone(const struct service_start *start, struct fail *fail)
 {
 	return fail_code(fail, "start", "'%s' was removed", start->program);
@@ -358,7 +350,7 @@ int service_ensure(struct place *place, const struct service_start *start, bool 
 	*ret_started = false;
 	if (fd != -1)
 		return fd >= 0 ? fd : refuse_busy(fail);
-	if (is_gone(start))
+	if (start->is_gone())
 		return refuse_gone(start, fail);
 	lock = lock_place(place, start->deadline, fail);
 	if (lock < 0)
@@ -372,15 +364,16 @@ int service_ensure(struct place *place, const struct service_start *start, bool 
 	if (r == 0 && fd == SERVICE_BUSY)
 		r = refuse_busy(fail);
 	/* whoever removes the program takes the lock afterwards, to stop what was started */
-	if (r == 0 && fd == -1 && is_gone(start)) {
+	if (r == 0 && fd == -1 && start->is_gone()) {
 		r = refuse_gone(start, fail);
 		place_erase(place);
+		place_remove_above(place);
 	}
 	if (r == 0 && fd == -1) {
 		r = start_server(place, start, fail);
 		*ret_started = r == 0;
-		if (r == 0)
-			fd = service_connect(place);
+		/* if it failed, one whose directory was removed may have taken this one */
+		fd = service_connect(place);
 		if (r == 0 && fd < 0)
 			fail_code(fail, "start", "the server started but does not answer");
 	}
@@ -473,7 +466,7 @@ static int stop_locked(struct place *place, int64_t deadline, struct fail *fail)
 		return fail_code(fail, "timeout",
 			"Sandbox-tools server cleanup did not complete "
 			"within 45 seconds");
-	place_remove_socket(place);
+	place_remove(place, PLACE_SOCKET);
 	place_remove(place, PLACE_PID);
 	return check_status(place, fail);
 }

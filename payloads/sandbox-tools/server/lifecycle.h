@@ -4,15 +4,12 @@
 #define PAYLOADS_SANDBOX_TOOLS_SERVER_LIFECYCLE_H
 
 #include <stdint.h>
-#include <sys/socket.h>
 
 #include "payloads/sandbox-tools/server/place.h"
 #include "payloads/sandbox-tools/server/service.h"
 
 /* Connects to whatever listens on the socket, ours or not: descriptor or -errno. */
 int service_knock(const struct place *place, int64_t deadline);
-/* The process at the other end: -errno or 0; its pid is 0 if it is in another PID namespace. */
-int service_peer(int fd, struct ucred *ret_peer);
 /* What service_look() does, for a place that is open. */
 enum service_seen service_look_at(const struct place *place);
 

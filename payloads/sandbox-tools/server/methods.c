@@ -26,14 +26,13 @@ void server_shutdown(struct rpc_call *call)
 
 void server_describe(struct rpc_call *call)
 {
-	const struct server *server = call->host;
-	char hex[SHA256_HEX];
+	struct server *server = call->host;
 
-	if (server->self < 0 || sys_digest(server->self, hex) < 0)
-		hex[0] = '\0';
+	if (!server->digest[0] && server->self >= 0 && sys_digest(server->self, server->digest) < 0)
+		server->digest[0] = '\0';
 	rpc_call_result(call,
-		json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:b}", "sha256", hex, "release", RELEASE,
-			"wire", FRAME_WIRE, "pid", (json_int_t)getpid(), "uid",
+		json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:b}", "sha256", server->digest,
+			"release", RELEASE, "wire", FRAME_WIRE, "pid", (json_int_t)getpid(), "uid",
 			(json_int_t)geteuid(), "uptime_ms", (json_int_t)(io_now() - server->born),
 			"can_switch_user", (int)sys_can_switch_user()));
 }

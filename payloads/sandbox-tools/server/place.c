@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Paths and files of the service, and the distrust they deserve. */
+/* The server directory, and the distrust it deserves. */
 #include "payloads/sandbox-tools/server/place.h"
 
 #include <errno.h>
@@ -7,17 +7,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "payloads/lib/io.h"
-#include "payloads/lib/sha256.h"
 #include "payloads/lib/sys.h"
 #include "payloads/lib/tree.h"
+#include "payloads/lib/way.h"
+#include "payloads/sandbox-tools/install/home.h"
 
-#define SOCKET_PATH_MAX 100
+#define HOME_NAME ".sbinject"
 
 static const char *const own_files[] = {
+	PLACE_SOCKET,
 	PLACE_PID,
 	PLACE_STATUS,
 	PLACE_STATUS_TMP,
@@ -26,6 +30,10 @@ static const char *const own_files[] = {
 	PLACE_START_LOCK,
 	PLACE_SERVER_LOCK,
 };
+
+#define OWN_FILES (sizeof(own_files) / sizeof(own_files[0]))
+
+/* ---- where it is ---- */
 
 /* Removes empty, '.' and '..' components, by text alone. */
 static void tidy_path(char *path)
@@ -48,89 +56,157 @@ static void tidy_path(char *path)
 	*out = '\0';
 }
 
-static int choose_dir(struct place *place, struct fail *fail)
+static int set_dir(struct place *place, const char *above, const char *name, struct fail *fail)
 {
-	const char *given = getenv(PLACE_VARIABLE);
-	char base[PATH_MAX] = "", *real;
-	struct stat st;
-	int n;
+	int n = snprintf(place->dir, sizeof(place->dir), "%s/%s", above, name);
 
-	if (!given || !*given) {
-		n = snprintf(place->dir, sizeof(place->dir), "%s/sandbox-tools", sys_tmpdir());
-	} else {
-		if (given[0] != '/' && !getcwd(base, sizeof(base)))
-			return fail_sys(fail, errno, "cannot tell the working directory");
-		n = snprintf(place->dir, sizeof(place->dir), "%s/%s", base, given);
-	}
 	if (n < 0 || (size_t)n >= sizeof(place->dir))
 		return fail_sys(fail, ENAMETOOLONG, "server directory");
-	tidy_path(place->dir);
-	if (place->dir[0] == '\0')
-		return fail_set(fail, "'/' cannot be the server directory");
-	/* the caller's own link, given by name, is meant to be followed; nobody else's is */
-	if (given && lstat(place->dir, &st) == 0 && S_ISLNK(st.st_mode) && st.st_uid == geteuid() &&
-		(real = realpath(place->dir, NULL))) {
-		snprintf(place->dir, sizeof(place->dir), "%s", real);
-		free(real);
-	}
 	return 0;
 }
 
-/* A path too long for a socket address gets a short one, derived from the resolved directory. */
-static void choose_socket(struct place *place)
+static void init(struct place *place)
 {
-	char hex[SHA256_HEX], *real;
+	memset(place, 0, sizeof(*place));
+	place->keeper = geteuid();
+	place->fd = -1;
+}
 
-	place->socket_parent[0] = '\0';
-	if (strlen(place->dir) + strlen("/" PLACE_SOCKET_NAME) <= SOCKET_PATH_MAX) {
-		snprintf(place->socket, sizeof(place->socket), "%.81s/%s", place->dir,
-			PLACE_SOCKET_NAME);
+/* 1, 0 if no variable names one, -1. */
+static int find_given(struct place *place, struct fail *fail)
+{
+	const char *given = getenv(PLACE_VARIABLE);
+	char base[PATH_MAX] = "";
+
+	if (!given || !*given)
+		return 0;
+	if (given[0] != '/' && !getcwd(base, sizeof(base)))
+		return fail_sys(fail, errno, "cannot tell the working directory");
+	if (set_dir(place, base, given, fail) < 0)
+		return -1;
+	tidy_path(place->dir);
+	if (place->dir[0] == '\0')
+		return fail_set(fail, "'/' cannot be the server directory");
+	return 1;
+}
+
+/* What is delivered beside a home (beside.h) belongs to what is in the home. */
+static bool is_beside_home(const char *program)
+{
+	const char *leaf = strrchr(program, '/') + 1;
+	size_t above = (size_t)(leaf - program) - 1, len = strlen("/" HOME_NAME);
+
+	return home_is_delivery(leaf) &&
+	       (above < len || memcmp(program + above - len, "/" HOME_NAME, len) != 0);
+}
+
+static int set_beside(struct place *place, const char *program, struct fail *fail)
+{
+	char above[PATH_MAX];
+
+	snprintf(above, sizeof(above), "%.*s", (int)(strrchr(program, '/') - program), program);
+	return set_dir(place, above,
+		is_beside_home(program) ? HOME_NAME "/" PLACE_NAME : PLACE_NAME, fail);
+}
+
+static bool is_closed(const struct stat *st)
+{
+	return (st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & 022);
+}
+
+static void look_above(const struct place *place, struct stat *ret)
+{
+	char above[PATH_MAX];
+	char *slash;
+
+	snprintf(above, sizeof(above), "%s", place->dir);
+	slash = strrchr(above, '/');
+	slash[slash == above] = '\0';
+	if (stat(above, ret) < 0)
+		memset(ret, 0xff, sizeof(*ret));
+}
+
+/* The installer's word on where the service of the programs here is. */
+static bool follow_link(struct place *place)
+{
+	char target[PATH_MAX];
+	struct stat above, st;
+	ssize_t n;
+
+	look_above(place, &above);
+	if (!is_closed(&above) || lstat(place->dir, &st) < 0 || !S_ISLNK(st.st_mode) ||
+		(st.st_uid != 0 && st.st_uid != geteuid()))
+		return false;
+	n = readlink(place->dir, target, sizeof(target) - 1);
+	if (n < 1 || target[0] != '/')
+		return false;
+	target[n] = '\0';
+	strcpy(place->dir, target);
+	return true;
+}
+
+/* The program of a user's own directory, which others can enter, is there for them, too. */
+static void choose_sharing(struct place *place)
+{
+	struct stat above;
+
+	look_above(place, &above);
+	if (geteuid() == 0 || !(above.st_mode & S_IXOTH) || (above.st_mode & 022))
 		return;
-	}
-	real = realpath(place->dir, NULL);
-	sha256_hex(real ? real : place->dir, strlen(real ? real : place->dir), hex);
-	free(real);
-	snprintf(place->socket_parent, sizeof(place->socket_parent),
-		"/tmp/inspect-sandbox-tools-%lu", (unsigned long)geteuid());
-	snprintf(place->socket, sizeof(place->socket), "%.63s/%.16s.sock", place->socket_parent,
-		hex);
+	place->keeper = above.st_uid;
+	place->shares = above.st_uid == geteuid();
 }
 
 int place_find(struct place *place, struct fail *fail)
 {
-	memset(place, 0, sizeof(*place));
-	place->fd = -1;
-	return choose_dir(place, fail);
+	char program[PATH_MAX];
+	struct place beside;
+	int given;
+
+	init(place);
+	init(&beside);
+	given = find_given(place, fail);
+	if (given < 0)
+		return -1;
+	if (sys_program_path(program) < 0 || set_beside(&beside, program, fail) < 0)
+		return given ? 0 : fail_set(fail, "cannot tell where this program is");
+	/* also for a server, which is told by the variable */
+	if (given && strcmp(place->dir, beside.dir) != 0)
+		return 0;
+	*place = beside;
+	if (!follow_link(place))
+		choose_sharing(place);
+	return 0;
+}
+
+int place_of(struct place *place, const char *program, struct fail *fail)
+{
+	int given;
+
+	init(place);
+	given = find_given(place, fail);
+	if (given == 0)
+		given = set_beside(place, program, fail);
+	return given < 0 ? -1 : 0;
 }
 
 int place_at(struct place *place, const char *dir, struct fail *fail)
 {
-	memset(place, 0, sizeof(*place));
-	place->fd = -1;
+	init(place);
 	if (dir[0] != '/' || strlen(dir) >= sizeof(place->dir))
 		return fail_set(fail, "'%.200s' cannot be the server directory", dir);
 	strcpy(place->dir, dir);
 	return 0;
 }
 
-static int ignore_made(struct tree_made *made, const char *path)
-{
-	(void)made;
-	(void)path;
-	return 0;
-}
+/* ---- whose it is ---- */
 
-/* Is this a directory that we may put our files into? */
-static bool is_trusted(int fd)
+static int distrust(const struct place *place, struct fail *fail, const char *what)
 {
-	struct stat st;
-
-	if (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode))
-		return false;
-	if (st.st_uid == geteuid())
-		return geteuid() != 0 || !(st.st_mode & 022);
-	/* without root one server serves every user of a shared directory */
-	return geteuid() != 0 && (st.st_mode & S_IWOTH);
+	return fail_code(fail, "occupied",
+		"Sandbox-tools server directory %.150s cannot be trusted: %s. "
+		"Remove the entry (or correct its ownership and permissions) and retry.",
+		place->dir, what);
 }
 
 static void clear_foreign(int fd, const char *name)
@@ -141,102 +217,110 @@ static void clear_foreign(int fd, const char *name)
 		tree_clear(fd, name);
 }
 
-/* Our own directory that others could write to, as an image may bring it: closes it and throws
-   out what they put under our names. Not one that is meant to be shared, such as /tmp. */
-static void close_to_others(int fd)
+void place_close_to_others(const struct place *place)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || !(st.st_mode & 022) ||
-		(st.st_uid == 0 && (st.st_mode & S_ISVTX)) || fchmod(fd, 0700) < 0)
+	if (fstat(place->fd, &st) < 0 || st.st_uid != geteuid() || !(st.st_mode & 077) ||
+		(place->shares && !(st.st_mode & 022)) || fchmod(place->fd, 0700) < 0 ||
+		!(st.st_mode & 022))
 		return;
-	for (size_t i = 0; i < sizeof(own_files) / sizeof(own_files[0]); i++)
-		clear_foreign(fd, own_files[i]);
-	clear_foreign(fd, PLACE_SOCKET_NAME);
+	for (size_t i = 0; i < OWN_FILES; i++)
+		clear_foreign(place->fd, own_files[i]);
+	clear_foreign(place->fd, PLACE_CHUNKS);
 }
 
-static bool is_own(int fd)
+static int make(const struct place *place, int parent, const char *leaf)
 {
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && st.st_uid == geteuid();
-}
-
-/* Without root it is for everybody, but each may remove only what is theirs; also in one that is
-   there. */
-static int make_dir(int parent, const char *leaf)
-{
-	mode_t mode = geteuid() == 0 ? 0700 : 01777;
-	int r = tree_mkdir(parent, leaf, mode), fd;
-	struct stat st;
+	int r = tree_mkdir(parent, leaf, 0700), fd;
 
 	if (r < 0 && r != -EEXIST)
 		return r;
 	fd = tree_open_dir(parent, leaf);
-	if (fd >= 0 && (r == 0 || (geteuid() != 0 && fstat(fd, &st) == 0 &&
-					  st.st_uid == geteuid() && (st.st_mode & S_IWOTH))))
-		fchmod(fd, mode);
+	if (fd >= 0 && r == 0)
+		fchmod(fd, place->shares ? 0755 : 0700);
 	return fd;
 }
 
-/* Nothing, or a link or a file, which is no more of a server directory. */
-static bool is_none(int error)
+static int refuse_owner(const struct place *place, const struct stat *st, struct fail *fail)
 {
-	return error == -ENOENT || error == -ENOTDIR || error == -ELOOP;
+	char what[100];
+
+	snprintf(what, sizeof(what), "it is owned by uid %lu, not uid %lu",
+		(unsigned long)st->st_uid, (unsigned long)geteuid());
+	return distrust(place, fail, what);
 }
 
-static int open_dir(const char *path, bool create, struct fail *fail)
-{
-	struct tree_made made = {ignore_made};
-	char leaf[NAME_MAX + 1];
-	int parent = tree_open_parent(path, leaf, create ? &made : NULL);
-	int fd;
-
-	if (parent < 0) {
-		fail_sys(fail, parent, "cannot open the directory of '%s'", path);
-		return parent == -ENOENT ? -2 : -1;
-	}
-	fd = create ? make_dir(parent, leaf) : tree_open_dir(parent, leaf);
-	if (fd >= 0 && geteuid() == 0)
-		close_to_others(fd);
-	if (create && geteuid() == 0 && (is_none(fd) || (fd >= 0 && !is_own(fd)))) {
-		io_close(&fd);
-		fd = tree_renew_dir(parent, leaf, 0700);
-	}
-	close(parent);
-	if (fd < 0) {
-		fail_sys(fail, fd, "cannot use '%s'", path);
-		return is_none(fd) ? -2 : -1;
-	}
-	if (!is_trusted(fd)) {
-		close(fd);
-		fail_code(fail, "occupied", "'%s' belongs to another user or is open to others",
-			path);
-		return create ? -1 : -2;
-	}
-	return fd;
-}
-
-/* The directory of a long path's socket: ours and 0700, or not used. */
-static int secure_socket_parent(struct place *place, bool create, struct fail *fail)
+/* One that is meant to be everybody's, such as /tmp, is not taken from them. */
+static int check_own(const struct place *place, struct fail *fail)
 {
 	struct stat st;
-	int fd;
 
-	if (!place->socket_parent[0])
-		return 0;
-	fd = open_dir(place->socket_parent, create, fail);
-	if (fd == -2 && !create)
-		return 1;
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid()) {
-		io_close(&fd);
-		return fail_set(
-			fail, "Unsafe sandbox-tools socket directory: %s", place->socket_parent);
-	}
-	if (create)
-		fchmod(fd, 0700);
-	close(fd);
+	if (fstat(place->fd, &st) < 0)
+		return fail_sys(fail, errno, "cannot examine '%s'", place->dir);
+	if (st.st_uid != geteuid())
+		return refuse_owner(place, &st, fail);
+	if (st.st_uid == 0 && (st.st_mode & 022) && (st.st_mode & S_ISVTX))
+		return distrust(place, fail, "it is open to others");
 	return 0;
+}
+
+/* What is there, if it could not be opened. */
+static int explain(
+	const struct place *place, int parent, const char *leaf, int error, struct fail *fail)
+{
+	struct stat st;
+
+	if (fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return fail_sys(fail, error,
+			"Sandbox-tools server directory %.150s cannot be created "
+			"(" PLACE_VARIABLE " can name another)",
+			place->dir);
+	if (S_ISLNK(st.st_mode))
+		return distrust(place, fail, "it is a symbolic link");
+	if (!S_ISDIR(st.st_mode))
+		return distrust(place, fail, "it is not a directory");
+	if (st.st_uid != geteuid())
+		return refuse_owner(place, &st, fail);
+	return fail_sys(fail, error, "cannot open '%s'", place->dir);
+}
+
+static int open_own(struct place *place, struct fail *fail)
+{
+	char leaf[NAME_MAX + 1];
+	int parent = way_make(place->dir, leaf, fail);
+
+	if (parent < 0)
+		return -1;
+	place->fd = make(place, parent, leaf);
+	if (place->fd < 0)
+		explain(place, parent, leaf, place->fd, fail);
+	close(parent);
+	if (place->fd < 0 || check_own(place, fail) < 0) {
+		place_close(place);
+		return -1;
+	}
+	place_close_to_others(place);
+	/* what was made for one alone stays that, also when it has to be made again */
+	place->shares = place->shares && place_is_shared(place);
+	return 0;
+}
+
+/* Nothing, a link or a file, or what is somebody else's: no server directory of ours. */
+static int look(struct place *place, struct fail *fail)
+{
+	struct stat st;
+
+	place->fd =
+		io_open(AT_FDCWD, place->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (place->fd == -ENOENT || place->fd == -ENOTDIR || place->fd == -ELOOP)
+		return 1;
+	if (place->fd < 0)
+		return fail_sys(fail, place->fd, "cannot open '%s'", place->dir);
+	if (fstat(place->fd, &st) == 0 &&
+		(st.st_uid == geteuid() || (st.st_uid == place->keeper && !(st.st_mode & 022))))
+		return 0;
+	return 1;
 }
 
 int place_open(struct place *place, bool create, struct fail *fail)
@@ -244,39 +328,66 @@ int place_open(struct place *place, bool create, struct fail *fail)
 	int r;
 
 	place_close(place);
-	place->fd = open_dir(place->dir, create, fail);
-	if (place->fd < 0) {
-		r = place->fd;
-		place->fd = -1;
-		return r == -2 && !create ? 1 : -1;
-	}
-	choose_socket(place);
-	r = secure_socket_parent(place, create, fail);
+	if (create)
+		return open_own(place, fail);
+	r = look(place, fail);
 	if (r != 0)
 		place_close(place);
 	return r;
 }
 
-int place_claim(struct place *place, struct fail *fail)
-{
-	if (place_open(place, true, fail) < 0)
-		return -1;
-	if (!is_own(place->fd))
-		return fail_code(fail, "occupied", "'%s' belongs to another user", place->dir);
-	close_to_others(place->fd);
-	return 0;
-}
-
 void place_close(struct place *place)
 {
 	io_close(&place->fd);
+	place->fd = -1;
 }
 
 bool place_trusts(const struct place *place, uid_t uid)
 {
+	return uid == geteuid() || uid == 0 || uid == place->keeper;
+}
+
+bool place_is_shared(const struct place *place)
+{
 	struct stat st;
 
-	return uid == geteuid() || uid == 0 || (fstat(place->fd, &st) == 0 && uid == st.st_uid);
+	return geteuid() != 0 && fstat(place->fd, &st) == 0 && (st.st_mode & S_IXOTH);
+}
+
+/* ---- what is in it ---- */
+
+/* A path from the directory itself is short enough for an address, however long the directory's
+   own is, and needs no /proc. */
+static int act_inside(const struct place *place, int fd,
+	int (*act)(int fd, const struct sockaddr *address, socklen_t len))
+{
+	static const struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = PLACE_SOCKET};
+	int back = io_open(AT_FDCWD, ".", O_PATH | O_DIRECTORY, 0);
+	int r = fchdir(place->fd) < 0 ? -errno : 0;
+
+	if (r == 0 && act(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		r = -errno;
+	/* one that we could not enter again ourselves is no directory to be in */
+	if ((back < 0 || fchdir(back) < 0) && chdir("/") < 0)
+		r = r < 0 ? r : -errno;
+	io_close(&back);
+	return r;
+}
+
+int place_bind(const struct place *place, int fd)
+{
+	mode_t old = umask(place_is_shared(place) ? 0111 : 0177);
+	int r;
+
+	place_remove(place, PLACE_SOCKET);
+	r = act_inside(place, fd, bind);
+	umask(old);
+	return r;
+}
+
+int place_connect(const struct place *place, int fd)
+{
+	return act_inside(place, fd, connect);
 }
 
 static bool is_plain_file(const struct place *place, int fd)
@@ -287,33 +398,22 @@ static bool is_plain_file(const struct place *place, int fd)
 	       place_trusts(place, st.st_uid);
 }
 
-/* Other users must be able to lock what the first one created, and need no more. */
-static mode_t mode_of(const char *name)
-{
-	if (geteuid() == 0)
-		return 0600;
-	return strcmp(name, PLACE_START_LOCK) == 0 || strcmp(name, PLACE_SERVER_LOCK) == 0 ? 0666
-											   : 0644;
-}
-
 int place_open_file(const struct place *place, const char *name, int flags, struct fail *fail)
 {
-	mode_t mode = mode_of(name);
 	int fd = -1;
 
 	for (int attempt = 0; attempt < 2; attempt++) {
 		fd = io_open(
-			place->fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | flags, mode);
+			place->fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | flags, 0600);
 		if (fd >= 0 && is_plain_file(place, fd)) {
-			if (geteuid() != 0)
-				fchmod(fd, mode);
+			fchmod(fd, 0600);
 			return fd;
 		}
 		if (fd >= 0) {
 			io_close(&fd);
 			fd = -EPERM;
 		}
-		if (geteuid() != 0 || tree_clear(place->fd, name) < 0)
+		if (tree_clear(place->fd, name) < 0)
 			break;
 	}
 	return fail_sys(fail, fd, "cannot open '%s/%s'", place->dir, name);
@@ -343,12 +443,19 @@ void place_remove(const struct place *place, const char *name)
 	unlinkat(place->fd, name, 0);
 }
 
-void place_remove_socket(const struct place *place)
+void place_remove_above(const struct place *place)
 {
-	if (place->socket_parent[0])
-		unlink(place->socket);
-	else
-		place_remove(place, PLACE_SOCKET_NAME);
+	char path[PATH_MAX], leaf[NAME_MAX + 1];
+	struct stat st;
+	int parent;
+
+	snprintf(path, sizeof(path), "%s", place->dir);
+	*strrchr(path, '/') = '\0';
+	parent = tree_open_parent(path, leaf, NULL);
+	if (parent >= 0 && fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0)
+		tree_rmdir(parent, leaf);
+	io_close(&parent);
 }
 
 int place_erase(struct place *place)
@@ -356,15 +463,7 @@ int place_erase(struct place *place)
 	char leaf[NAME_MAX + 1];
 	int removed = 0, parent;
 
-	if (place->socket_parent[0]) {
-		removed += unlink(place->socket) == 0;
-		parent = tree_open_parent(place->socket_parent, leaf, NULL);
-		if (parent >= 0)
-			removed += tree_rmdir(parent, leaf) == 0;
-		io_close(&parent);
-	}
-	removed += unlinkat(place->fd, PLACE_SOCKET_NAME, 0) == 0;
-	for (size_t i = 0; i < sizeof(own_files) / sizeof(own_files[0]); i++)
+	for (size_t i = 0; i < OWN_FILES; i++)
 		removed += unlinkat(place->fd, own_files[i], 0) == 0;
 	removed += tree_sweep(place->fd);
 	parent = tree_open_parent(place->dir, leaf, NULL);

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the service keeps its files: the server directory, the socket in (or for long paths near)
- * it, the names of everything else. Decides whom to trust with the directory. Starts and stops
- * nothing.
+ * Where the service keeps its files: the server directory and the names in it. Decides where that
+ * is and whose, and makes it; everything in it is reached by the open directory, never by a path
+ * that somebody could turn meanwhile. Starts and stops nothing.
+ *
+ * It is ".server" beside the program, unless a variable names another one. It is its user's alone,
+ * with everything in it; but where a user other than root has the program in a directory of his own
+ * that others can enter, it is for all who can run that program: they may connect, and use the
+ * service with his rights.
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_SERVER_PLACE_H
 #define PAYLOADS_SANDBOX_TOOLS_SERVER_PLACE_H
@@ -10,12 +15,12 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <sys/types.h>
-#include <sys/un.h>
 
 #include "payloads/lib/fail.h"
 
 #define PLACE_VARIABLE "INSPECT_SANDBOX_TOOLS_DIR"
-#define PLACE_SOCKET_NAME "sandbox-tools.sock"
+#define PLACE_NAME ".server"
+#define PLACE_SOCKET "sandbox-tools.sock"
 #define PLACE_START_LOCK "server-start.lock" /* held by whoever starts or stops the server */
 #define PLACE_SERVER_LOCK "server.lock"	     /* held by the server as long as it lives */
 #define PLACE_PID "server.pid"
@@ -23,34 +28,43 @@
 #define PLACE_STATUS_TMP "shutdown-status.json.tmp"
 #define PLACE_OUT_LOG "server-stdout.log"
 #define PLACE_ERR_LOG "server-stderr.log"
+#define PLACE_CHUNKS "chunks"	/* a directory: chunk/store.h */
 #define PLACE_LOG_MAX (1 << 20) /* a log longer than this is emptied */
 
 struct place {
 	char dir[PATH_MAX];
-	char socket[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* set by place_open */
-	char socket_parent[64]; /* own directory of a long path's socket, "" otherwise */
-	int fd;			/* the directory, -1 before place_open */
+	bool shares;  /* when it is made, it is for others, too */
+	uid_t keeper; /* whom it may belong to: us, or who has the program there for all */
+	int fd;	      /* the directory, -1 before place_open */
 };
 
-/* Works out the directory from the environment. 0 or -1 with 'fail'. */
+/* Works out the directory: the variable's, else that of the program that runs. A link that root, or
+   we, made beside the program is followed, where nobody else could make one. 0 or -1 with 'fail'.
+ */
 int place_find(struct place *place, struct fail *fail);
+/* That of the program at this path, when it runs; the variable wins here, too. */
+int place_of(struct place *place, const char *program, struct fail *fail);
 /* The same for a directory that is known already; an absolute path. */
 int place_at(struct place *place, const char *dir, struct fail *fail);
-/* Opens the directory and checks that it may be trusted; one of root's that others may write to is
-   closed to them and rid of their files under our names. With 'create' it is made when missing
-   and, for root, put right: what another user left there is moved away and deleted, never used,
-   and links are not followed. Returns 0, 1 when it does not exist (or is another user's and
-   'create' is false), -1. */
+/* Opens it. With 'create' it is made when missing, with what is missing above it, it has to be our
+   own, every directory on the way to it one that nobody else can exchange (way.h), and it is closed
+   to those it is not for and rid of their files under our names. Without, nothing is changed, and
+   of what is used in it each thing is looked at by itself. Nothing of somebody else's is removed.
+   Returns 0, 1 when it does not exist (or is not ours to use and 'create' is false), -1 (code
+   "occupied" when something else has its name). */
 int place_open(struct place *place, bool create, struct fail *fail);
-/* Opens the directory, makes it when missing, and keeps all others out of it, as root always does:
-   0 or -1 with 'fail' (code "occupied" when it is another user's). */
-int place_claim(struct place *place, struct fail *fail);
-/* Is what that user does in the open directory to be relied upon? Ours is, and root's, and that of
-   whoever the directory belongs to. */
+/* Is what that user does in the open directory to be relied upon? */
 bool place_trusts(const struct place *place, uid_t uid);
-/* Opens a file of the directory for writing (O_APPEND in 'flags' for logs), created on demand.
-   Never a link, never anything but a regular file with one name of somebody who is trusted; root
-   replaces such things by a new file. Descriptor or -1 with 'fail'. */
+/* Is the open directory for others, too? */
+bool place_is_shared(const struct place *place);
+/* Closes the open directory to those it is not for, as place_open() does. */
+void place_close_to_others(const struct place *place);
+/* bind(2) and connect(2) of a socket of ours, in the open directory: 0 or -errno. */
+int place_bind(const struct place *place, int fd);
+int place_connect(const struct place *place, int fd);
+/* Opens a file of the directory for writing (O_APPEND in 'flags' for logs), created on demand,
+   0600. Never a link, never anything but a regular file with one name of somebody who is trusted;
+   such things are replaced by a new file. Descriptor or -1 with 'fail'. */
 int place_open_file(const struct place *place, const char *name, int flags, struct fail *fail);
 /* The same for reading what is there: descriptor or -errno. */
 int place_read_file(const struct place *place, const char *name);
@@ -58,7 +72,10 @@ int place_read_file(const struct place *place, const char *name);
 bool place_is_current(const struct place *place);
 /* Removes one file of the directory, if it is there. */
 void place_remove(const struct place *place, const char *name);
-void place_remove_socket(const struct place *place);
+/* For who finds, once it is erased, that its program was removed: the program's directory goes too,
+   if it is empty and closed to others, as ours are. Whoever removed the program could not remove it
+   while we were in it, or had done so before we made it again. */
+void place_remove_above(const struct place *place);
 /* Removes every file of ours and then, if it is empty, the directory (with the modification time
    of its parent kept). Nothing else in it is touched. Number of things removed. */
 int place_erase(struct place *place);

@@ -17,6 +17,7 @@
 #include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/child/child.h"
 #include "payloads/sandbox-tools/server/conn.h"
+#include "payloads/sandbox-tools/server/guard.h"
 #include "payloads/sandbox-tools/server/listen.h"
 #include "payloads/sandbox-tools/server/service.h"
 
@@ -127,7 +128,7 @@ static void begin_stop(struct loop_timer *timer)
 
 	server->stopping = true;
 	server->stop_deadline = io_in(GRACE_MS);
-	loop_clear_timer(&server->loop, &server->check);
+	guard_end(server);
 	listen_close(server);
 	stop_parts(server);
 	server->stop.due = await_quiet;
@@ -176,29 +177,75 @@ static int watch_signals(struct server *server, struct fail *fail)
 	return r < 0 ? fail_sys(fail, r, "cannot watch for signals") : 0;
 }
 
-static int take_place(struct server *server, struct fail *fail)
+static bool is_same_file(int a, int b)
 {
-	int r;
+	struct stat one, other;
 
-	if (place_find(&server->place, fail) < 0 || place_open(&server->place, true, fail) < 0)
+	return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_ino == other.st_ino &&
+	       one.st_dev == other.st_dev;
+}
+
+/* In that directory: the lock that we hold already, or a new one, or -1. */
+static int take_lock(const struct place *place, int held, int64_t deadline, struct fail *fail)
+{
+	int lock = place_open_file(place, PLACE_SERVER_LOCK, 0, fail), r;
+
+	if (lock < 0)
 		return -1;
-	/* another user's may be meant to be private, or to be shared */
-	if (geteuid() == 0)
-		fchmod(server->place.fd, 0700);
-	server->lock = place_open_file(&server->place, PLACE_SERVER_LOCK, 0, fail);
-	if (server->lock < 0)
-		return -1;
-	r = io_lock(server->lock, io_in(LOCK_MS));
+	if (held >= 0 && is_same_file(lock, held)) {
+		close(lock);
+		return held;
+	}
+	r = io_lock(lock, deadline);
+	if (r == 0)
+		return lock;
+	close(lock);
 	if (r == -ETIMEDOUT)
-		return fail_set(fail, "another server is running in '%s'", server->place.dir);
-	if (r < 0)
-		return fail_sys(fail, r, "cannot lock '%s'", server->place.dir);
-	place_remove(&server->place, PLACE_STATUS);
-	place_remove(&server->place, PLACE_STATUS_TMP);
+		return fail_code(fail, "occupied", "another server is running in '%s'", place->dir);
+	return fail_sys(fail, r, "cannot lock '%s'", place->dir);
+}
+
+static bool has_file(const struct place *place, const char *name)
+{
+	struct stat st;
+
+	return fstatat(place->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Was there another server meanwhile, in the place of a directory that we had? It may have been
+   stopped, and then nobody wants us back. */
+static bool was_taken(const struct server *server, const struct place *place)
+{
+	return !is_same_file(place->fd, server->place.fd) &&
+	       (has_file(place, PLACE_PID) || has_file(place, PLACE_STATUS));
+}
+
+int server_hold_place(struct server *server, int wait_ms, struct fail *fail)
+{
+	struct place place = server->place;
+	int lock;
+
+	place.fd = -1;
+	if (place_open(&place, true, fail) < 0)
+		return -1;
+	lock = server->lock >= 0 && was_taken(server, &place)
+		       ? fail_code(fail, "occupied", "another server was in '%s'", place.dir)
+		       : take_lock(&place, server->lock, io_in(wait_ms), fail);
+	if (lock < 0) {
+		place_close(&place);
+		return -1;
+	}
+	if (lock != server->lock)
+		io_close(&server->lock);
+	place_close(&server->place);
+	server->lock = lock;
+	server->place = place;
+	place_remove(&place, PLACE_STATUS);
+	place_remove(&place, PLACE_STATUS_TMP);
 	return 0;
 }
 
-static int write_pid(struct server *server, struct fail *fail)
+int server_write_pid(struct server *server, struct fail *fail)
 {
 	char text[128];
 	int fd, len, r;
@@ -231,10 +278,11 @@ static int server_open(struct server *server, struct fail *fail)
 		limit.rlim_cur = 0;
 		setrlimit(RLIMIT_CORE, &limit);
 	}
-	if (take_place(server, fail) < 0 || watch_signals(server, fail) < 0 ||
-		listen_open(server, fail) < 0 || write_pid(server, fail) < 0)
+	if (place_find(&server->place, fail) < 0 || server_hold_place(server, LOCK_MS, fail) < 0 ||
+		watch_signals(server, fail) < 0 || listen_open(server, fail) < 0 ||
+		server_write_pid(server, fail) < 0)
 		return -1;
-	listen_guard(server);
+	guard_begin(server);
 	return 0;
 }
 
@@ -253,7 +301,7 @@ static void clean_environment(void)
 static void server_close(struct server *server)
 {
 	conn_close_all(server);
-	listen_remove_path(server);
+	listen_remove_name(server);
 	/* whoever moved the directory away is deleting it */
 	if (place_is_current(&server->place))
 		write_status(server);
@@ -269,13 +317,15 @@ static int abandon(struct server *server)
 	struct fail ignored;
 	int lock;
 
-	listen_remove_path(server);
+	listen_remove_name(server);
 	listen_close(server);
 	place_remove(&server->place, PLACE_PID);
 	lock = place_open_file(&server->place, PLACE_START_LOCK, 0, &ignored);
 	/* if another one is starting, the directory is its */
-	if (lock >= 0 && io_lock(lock, 0) == 0)
+	if (lock >= 0 && io_lock(lock, 0) == 0) {
 		place_erase(&server->place);
+		place_remove_above(&server->place);
+	}
 	children_free(server->children);
 	return 1;
 }
@@ -303,7 +353,8 @@ int server_run(const char *argv0, const struct rpc_method *methods, int ready)
 		return 1;
 	}
 	clean_environment();
-	printf("inspect-sandbox-tools %s listening on %s\n", RELEASE, server.place.socket);
+	printf("inspect-sandbox-tools %s listening on %s/%s\n", RELEASE, server.place.dir,
+		PLACE_SOCKET);
 	fflush(stdout);
 	if (ready >= 0 && io_write_full(ready, "ok\n", 3, IO_NEVER) < 0)
 		return abandon(&server);

@@ -42,13 +42,16 @@ struct server {
 	int64_t born;
 	int lock; /* flock: the proof of life */
 
+	char digest[SHA256_HEX]; /* of 'self', once somebody has asked */
+
 	struct loop_watch listener;
-	dev_t socket_dev; /* identity of the bound path, to notice its loss */
+	dev_t socket_dev; /* identity of the bound name, to notice its loss */
 	ino_t socket_ino;
 	struct loop_timer resume;  /* accepts again after a failure */
 	int spare;		   /* a descriptor to refuse clients with when there is no other */
 	struct loop_watch watcher; /* inotify on the directory */
-	struct loop_timer check;   /* looks after path and logs now and then */
+	struct loop_timer check;   /* looks after directory and logs now and then */
+	bool lost;		   /* and could not be made again yet */
 
 	struct children *children; /* child/child.h */
 	struct server_part *parts;
@@ -68,6 +71,11 @@ struct server {
 /* Runs the server to its end: exit status. 'ready' is where the starter waits for "ok\n" or a
    reason, -1 when nobody does. Leaves the environment without our own variables. */
 int server_run(const char *argv0, const struct rpc_method *methods, int ready);
+/* Makes the server directory, if it has to be, and takes the lock in it, unless that is the one we
+   hold: 0 or -1 with 'fail' (code "occupied" when another server has it, or the place is somebody
+   else's); then nothing has changed for us. */
+int server_hold_place(struct server *server, int wait_ms, struct fail *fail);
+int server_write_pid(struct server *server, struct fail *fail);
 /* Begins the shutdown in 'ms'. */
 void server_stop_in(struct server *server, int ms);
 

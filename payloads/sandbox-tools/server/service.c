@@ -11,25 +11,22 @@
 
 #include "payloads/lib/frame.h"
 #include "payloads/lib/io.h"
+#include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/server/lifecycle.h"
 
 #define HELLO_MS 1000
 
 int service_knock(const struct place *place, int64_t deadline)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), r;
 
 	if (fd < 0)
 		return -errno;
-	memcpy(address.sun_path, place->socket, sizeof(address.sun_path));
-	while (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-		int error = errno;
-
+	while ((r = place_connect(place, fd)) < 0) {
 		/* EAGAIN: the queue of connections is full, so somebody listens */
-		if (error != EAGAIN && error != EINTR) {
+		if (r != -EAGAIN && r != -EINTR) {
 			close(fd);
-			return -error;
+			return r;
 		}
 		if (io_now() >= deadline) {
 			close(fd);
@@ -41,14 +38,6 @@ int service_knock(const struct place *place, int64_t deadline)
 	return fd;
 }
 
-int service_peer(int fd, struct ucred *ret_peer)
-{
-	socklen_t len = sizeof(*ret_peer);
-
-	*ret_peer = (struct ucred){0, (uid_t)-1, (gid_t)-1};
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret_peer, &len) < 0 ? -errno : 0;
-}
-
 enum service_seen service_look_at(const struct place *place)
 {
 	int fd = service_knock(place, 0);
@@ -57,7 +46,7 @@ enum service_seen service_look_at(const struct place *place)
 
 	if (fd < 0)
 		return fd == -ETIMEDOUT ? SERVICE_PRESENT : SERVICE_ABSENT;
-	seen = service_peer(fd, &peer) < 0 || peer.pid != 0;
+	seen = sys_peer(fd, &peer) < 0 || peer.pid != 0;
 	close(fd);
 	return seen ? SERVICE_PRESENT : SERVICE_ELSEWHERE;
 }
@@ -71,12 +60,12 @@ enum service_seen service_look(struct place *place)
 	return service_look_at(place);
 }
 
-/* Root uses nobody else's server; others share that of the directory's owner. */
+/* Nobody else's server is used but that of the one whom the directory may belong to, and root's. */
 static bool is_trusted_peer(const struct place *place, int fd)
 {
 	struct ucred peer;
 
-	return service_peer(fd, &peer) == 0 && peer.pid != 0 && place_trusts(place, peer.uid);
+	return sys_peer(fd, &peer) == 0 && peer.pid != 0 && place_trusts(place, peer.uid);
 }
 
 int service_connect(struct place *place)

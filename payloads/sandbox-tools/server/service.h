@@ -26,7 +26,7 @@ struct service_start {
 	const char *program; /* path to execute */
 	const char *argv0;   /* what the server shall see as its name */
 	int64_t deadline;
-	bool needs_program; /* refuse if it is gone from its path: it is being removed */
+	bool (*is_gone)(void); /* refuse, if it says so: the program is being removed or replaced */
 };
 
 enum service_seen {
