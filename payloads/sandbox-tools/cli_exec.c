@@ -3,13 +3,23 @@
 #include "payloads/sandbox-tools/cli.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "payloads/lib/frame.h"
 #include "payloads/lib/io.h"
 #include "payloads/sandbox-tools/chunk/chunk.h"
+#include "payloads/sandbox-tools/cli_apart.h"
 #include "payloads/sandbox-tools/methods.h"
+
+/* A process that became another user cannot delete what it had reserved; its parent does. */
+static struct chunk chunk;
+
+static void release(void)
+{
+	chunk_release(&chunk);
+}
 
 static int read_request(const struct cli *cli, struct buf *text, struct fail *fail)
 {
@@ -26,6 +36,16 @@ static int read_request(const struct cli *cli, struct buf *text, struct fail *fa
 	return text->len == 0 ? fail_set(fail, "the request is empty") : 0;
 }
 
+/* As cli_find_user(), with a file for the reply if there is somebody to become. */
+static int find_user(const struct rpc_request *req, struct user *ret, struct fail *fail)
+{
+	int r = cli_find_user(req, ret, fail);
+
+	if (r > 0)
+		chunk_reserve(&chunk, req->id);
+	return r;
+}
+
 static int ask_server(
 	const struct cli *cli, const struct buf *text, struct buf *reply, struct fail *fail)
 {
@@ -38,28 +58,28 @@ static int ask_server(
 	return r;
 }
 
-/* In this process, as the user the request names: from then on for good. */
+/* In this process, or, as the user the request names, in one that is that user's for good. */
 static int answer_here(
 	const struct rpc_request *req, struct buf *text, struct buf *reply, struct fail *fail)
 {
 	struct user user;
-	int r = req->flaw ? 0 : cli_find_user(req, &user, fail);
+	int r = req->flaw ? 0 : find_user(req, &user, fail);
 
-	if (r < 0 || (r > 0 && cli_become_user(&user, fail) < 0))
+	if (r < 0 || (r > 0 && (apart_leave(fail) < 0 || cli_become_user(&user, fail) < 0)))
 		return -1;
 	r = cli_answer(text->data, text->len, reply);
 	return r < 0 ? fail_sys(fail, r, "cannot answer") : 0;
 }
 
-static int answer(const struct cli *cli, const struct chunk *chunk, const struct rpc_request *req,
-	struct buf *text, struct buf *reply, struct fail *fail)
+static int answer(const struct cli *cli, const struct rpc_request *req, struct buf *text,
+	struct buf *reply, struct fail *fail)
 {
 	if (rpc_request_check_outline(req, fail) < 0)
 		return -1;
 	if (req->flaw)
 		return answer_here(req, text, reply, fail);
 	if (req->method && strcmp(req->method, CHUNK_METHOD) == 0) {
-		if (chunk_continue(chunk, req, reply) < 0)
+		if (chunk_continue(&chunk, req, reply) < 0)
 			return fail_sys(fail, ENOMEM, "cannot write the reply");
 		return 0;
 	}
@@ -69,15 +89,15 @@ static int answer(const struct cli *cli, const struct chunk *chunk, const struct
 }
 
 /* The reply, or the first piece of it. Exit status. */
-static int print(const struct chunk *chunk, const struct rpc_request *req, const struct buf *reply)
+static int print(const struct rpc_request *req, const struct buf *reply)
 {
 	struct buf piece = BUF_INIT(FRAME_REPLY_MAX);
 	struct fail fail = FAIL_INIT;
 	int r;
 
-	if (!chunk_is_needed(chunk, req->id, reply->data, reply->len))
+	if (!chunk_is_needed(&chunk, req->id, reply->data, reply->len))
 		return cli_print_reply(reply->data, reply->len);
-	r = chunk_first(chunk, req->id, reply->data, reply->len, &piece, &fail);
+	r = chunk_first(&chunk, req->id, reply->data, reply->len, &piece, &fail);
 	r = r < 0 ? cli_complain(&fail) : cli_print_reply(piece.data, piece.len);
 	buf_release(&piece);
 	return r;
@@ -88,15 +108,19 @@ static int run(const struct cli *cli)
 	struct buf text = BUF_INIT(FRAME_REQUEST_MAX), reply = BUF_INIT(FRAME_REPLY_MAX);
 	struct rpc_request req = RPC_REQUEST_INIT;
 	struct fail fail = FAIL_INIT;
-	struct chunk chunk;
+	struct place place = {.fd = -1};
 	int r = read_request(cli, &text, &fail);
 
 	if (r == 0)
 		r = rpc_request_read(&req, text.data, text.len, &fail);
-	chunk_init(&chunk);
+	/* most requests need none */
+	if (r == 0 && cli_place(&place, &fail) < 0)
+		fail = (struct fail)FAIL_INIT;
+	chunk_init(&chunk, &place);
+	atexit(release);
 	if (r == 0)
-		r = answer(cli, &chunk, &req, &text, &reply, &fail);
-	r = r < 0 ? cli_complain(&fail) : print(&chunk, &req, &reply);
+		r = answer(cli, &req, &text, &reply, &fail);
+	r = r < 0 ? cli_complain(&fail) : print(&req, &reply);
 	rpc_request_release(&req);
 	buf_release(&text);
 	buf_release(&reply);

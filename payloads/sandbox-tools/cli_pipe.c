@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pipe: newline-delimited JSON-RPC over stdin and stdout. Many requests may be under way;
- * replies come as they complete. In-process methods are answered here, the rest goes over one
- * connection.
+ * replies come as they complete. In-process methods are answered here, or as another user in a
+ * child; the rest goes over one connection.
  */
 #include "payloads/sandbox-tools/cli.h"
 
@@ -17,9 +17,11 @@
 
 #include "payloads/lib/frame.h"
 #include "payloads/lib/io.h"
+#include "payloads/sandbox-tools/cli_apart.h"
 #include "payloads/sandbox-tools/methods.h"
 
 #define READ_SIZE 65536
+#define OWN_FDS 3
 #define WAITING_MAX 4096	     /* requests under way; more are left in the pipe */
 #define UNSENT_MAX ((size_t)8 << 20) /* nothing more is read while this much waits to go out */
 
@@ -41,7 +43,8 @@ struct pipe {
 	struct waiting *waiting;
 	unsigned waiting_count;
 	uint32_t last_tag;
-	int broken; /* -errno: stdout is gone, or memory is */
+	struct aparts aparts; /* requests of other users */
+	int broken;	      /* -errno: stdout is gone, or memory is */
 };
 
 static void print_line(struct pipe *pipe, const char *text, size_t len)
@@ -186,9 +189,31 @@ static bool is_blank(const char *text, size_t len)
 	return len == 0;
 }
 
-static void take_line(struct pipe *pipe, char *text, size_t len)
+/* Here, or in a child; a failure to do either is an error reply. */
+static void answer(struct pipe *pipe, const struct rpc_request *req, char *text, size_t len)
 {
 	struct buf reply = BUF_INIT(FRAME_REPLY_MAX);
+	struct fail fail = FAIL_INIT;
+	struct user user;
+	/* what the dispatcher will refuse needs no user */
+	int r = !rpc_request_is_valid(req) || req->flaw ? 0 : cli_find_user(req, &user, &fail);
+
+	if (r > 0) {
+		r = aparts_add(&pipe->aparts, req, &user, text, len);
+		if (r < 0)
+			fail_sys(&fail, r, APART_FAILED);
+	} else if (r == 0 && cli_answer(text, len, &reply) == 0) {
+		print_line(pipe, reply.data, reply.len);
+	} else if (r == 0 && req->id) {
+		print_error(pipe, req->id, RPC_SERVER_ERROR, "Server error", "out of memory");
+	}
+	if (r < 0 && req->id)
+		print_error(pipe, req->id, rpc_code_of(&fail), fail.text, NULL);
+	buf_release(&reply);
+}
+
+static void take_line(struct pipe *pipe, char *text, size_t len)
+{
 	struct fail fail = FAIL_INIT;
 	struct rpc_request req;
 
@@ -199,16 +224,10 @@ static void take_line(struct pipe *pipe, char *text, size_t len)
 		return;
 	}
 	if (!rpc_request_is_valid(&req) || req.flaw ||
-		rpc_method_find(sandbox_methods, req.method, RPC_IN_PROCESS)) {
-		if (cli_answer_apart(&req, text, len, &reply) == 0)
-			print_line(pipe, reply.data, reply.len);
-		else if (req.id)
-			print_error(
-				pipe, req.id, RPC_SERVER_ERROR, "Server error", "out of memory");
-		buf_release(&reply);
-	} else {
+		rpc_method_find(sandbox_methods, req.method, RPC_IN_PROCESS))
+		answer(pipe, &req, text, len);
+	else
 		forward(pipe, text, len, &req);
-	}
 	rpc_request_release(&req);
 }
 
@@ -271,30 +290,52 @@ static void write_output(struct pipe *pipe)
 
 static bool is_done(const struct pipe *pipe)
 {
-	return pipe->broken < 0 || (pipe->ended && !pipe->waiting && pipe->out.len == 0);
+	return pipe->broken < 0 ||
+	       (pipe->ended && !pipe->waiting && pipe->aparts.count == 0 && pipe->out.len == 0);
 }
 
 static bool has_room(const struct pipe *pipe)
 {
 	return pipe->out.len < UNSENT_MAX && pipe->to_server.len < UNSENT_MAX &&
-	       pipe->waiting_count < WAITING_MAX;
+	       pipe->aparts.bytes < UNSENT_MAX &&
+	       pipe->waiting_count + pipe->aparts.count < WAITING_MAX;
 }
 
-static void turn(struct pipe *pipe)
+static void let_apart(struct pipe *pipe)
 {
-	bool reads = !pipe->ended && has_room(pipe);
-	struct pollfd fds[3] = {
-		{.fd = reads ? 0 : -1, .events = POLLIN},
-		{.fd = 1, .events = pipe->out.len > 0 ? POLLOUT : 0},
-		{.fd = pipe->server},
-	};
+	struct buf reply;
 
+	aparts_run(&pipe->aparts);
+	while (pipe->out.len < UNSENT_MAX && aparts_take(&pipe->aparts, &reply)) {
+		print_line(pipe, reply.data, reply.len);
+		buf_release(&reply);
+	}
+}
+
+/* Waits until there is something to do: 0, or -errno. */
+static int await(const struct pipe *pipe, struct pollfd fds[OWN_FDS + APART_FDS])
+{
+	size_t count;
+	int ms;
+
+	fds[0] = (struct pollfd){.fd = !pipe->ended && has_room(pipe) ? 0 : -1, .events = POLLIN};
+	fds[1] = (struct pollfd){.fd = 1, .events = pipe->out.len > 0 ? POLLOUT : 0};
+	fds[2] = (struct pollfd){.fd = pipe->server};
 	if (pipe->out.len < UNSENT_MAX)
 		fds[2].events |= POLLIN;
 	if (pipe->to_server.len > 0)
 		fds[2].events |= POLLOUT;
-	if (poll(fds, 3, -1) < 0) {
-		pipe->broken = errno == EINTR ? 0 : -errno;
+	count = OWN_FDS + aparts_poll(&pipe->aparts, fds + OWN_FDS, &ms);
+	return poll(fds, count, ms) < 0 ? -errno : 0;
+}
+
+static void turn(struct pipe *pipe)
+{
+	struct pollfd fds[OWN_FDS + APART_FDS];
+	int r = await(pipe, fds);
+
+	if (r < 0) {
+		pipe->broken = r == -EINTR ? 0 : r;
 		return;
 	}
 	/* the reader of our replies has gone */
@@ -306,6 +347,7 @@ static void turn(struct pipe *pipe)
 		write_server(pipe);
 	if (pipe->server >= 0 && fds[2].revents & (POLLIN | POLLHUP | POLLERR))
 		read_server(pipe);
+	let_apart(pipe);
 	if (fds[0].revents)
 		read_input(pipe);
 }
@@ -317,12 +359,14 @@ static int run(const struct cli *cli)
 		.out = BUF_INIT(2 * FRAME_REPLY_MAX),
 		.server = -1,
 		.to_server = BUF_INIT(2 * FRAME_REQUEST_MAX),
-		.from_server = BUF_INIT(2 * FRAME_REPLY_MAX)};
+		.from_server = BUF_INIT(2 * FRAME_REPLY_MAX),
+		.aparts = APARTS_INIT};
 	struct fail fail = FAIL_INIT;
 
 	while (!is_done(&pipe))
 		turn(&pipe);
 	lose_server(&pipe);
+	aparts_close(&pipe.aparts);
 	buf_release(&pipe.line);
 	buf_release(&pipe.out);
 	buf_release(&pipe.to_server);

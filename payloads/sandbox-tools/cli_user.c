@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Answering in-process methods as somebody else. */
+/* Whom an in-process method is answered as. */
 #include "payloads/sandbox-tools/cli.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "payloads/lib/frame.h"
-#include "payloads/lib/io.h"
-#include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/rpc/params.h"
-
-#define CHILD_MS 60000 /* a child that takes longer has been stopped by its user's processes */
 
 static const char *type_name(const json_t *value)
 {
@@ -96,78 +86,5 @@ int cli_become_user(const struct user *user, struct fail *fail)
 			user->shown);
 	if (setenv("HOME", user->home, 1) < 0)
 		return fail_sys(fail, errno, "cannot set HOME");
-	return 0;
-}
-
-static void refuse(const struct rpc_request *req, const struct fail *fail, struct buf *reply)
-{
-	if (req->id)
-		rpc_write_error(reply, req->id, rpc_code_of(fail), fail->text, NULL);
-}
-
-/* In the child: the reply to the parent, and the end. */
-static _Noreturn void answer_as(
-	const struct rpc_request *req, const struct user *user, char *text, size_t len, int out)
-{
-	struct buf reply = BUF_INIT(FRAME_REPLY_MAX);
-	struct fail fail = FAIL_INIT;
-	int null = sys_null(false);
-
-	if (null >= 0)
-		dup2(null, 0);
-	if (null >= 0)
-		dup2(null, 1);
-	sys_close_from(3, out);
-	if (cli_become_user(user, &fail) < 0)
-		refuse(req, &fail, &reply);
-	else if (cli_answer(text, len, &reply) < 0)
-		_exit(1);
-	_exit(io_write_full(out, reply.data, reply.len, IO_NEVER) < 0 ? 1 : 0);
-}
-
-static int ask_child(const struct rpc_request *req, const struct user *user, char *text, size_t len,
-	struct buf *reply)
-{
-	int ends[2], status = 0, r;
-	pid_t child;
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -errno;
-	child = fork();
-	if (child == 0)
-		answer_as(req, user, text, len, ends[1]);
-	r = child < 0 ? -errno : 0;
-	close(ends[1]);
-	if (r == 0)
-		r = io_read_all(ends[0], reply, io_in(CHILD_MS));
-	if (r < 0 && child > 0)
-		kill(child, SIGKILL);
-	close(ends[0]);
-	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	return r == 0 && status != 0 ? -ECHILD : r;
-}
-
-int cli_answer_apart(const struct rpc_request *req, char *text, size_t len, struct buf *reply)
-{
-	struct fail fail = FAIL_INIT;
-	struct user user;
-	int r;
-
-	/* what the dispatcher will refuse needs no user */
-	if (!rpc_request_is_valid(req) || req->flaw)
-		return cli_answer(text, len, reply);
-	r = cli_find_user(req, &user, &fail);
-	if (r == 0)
-		return cli_answer(text, len, reply);
-	if (r > 0) {
-		r = ask_child(req, &user, text, len, reply);
-		if (r < 0)
-			fail_sys(&fail, r, "cannot answer as another user");
-	}
-	if (r < 0) {
-		reply->len = 0;
-		refuse(req, &fail, reply);
-	}
 	return 0;
 }

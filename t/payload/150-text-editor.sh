@@ -198,5 +198,5 @@ echo short >"$R/docs/short"
 like "$(limit 200000; in_world exec <"$W/in" | cut -c1-120)" '*No replacement was performed*' 'text that is longer than the file is looked for in no memory'
 (printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"create","path":"/docs/huge","file_text":"'; head -c 30000000 /dev/zero | tr '\0' y; printf '"},"id":1}') | in_world exec | show >"$W/out"
 is "$(cat "$W/out"):$(stat -c %s "$R/docs/huge")" 'File created successfully at: /docs/huge:30000000' 'a request of 30 MB'
-[ ! -e "$R/tmp/sandbox-tools" ]; ok $? 'all of this without a server'
+[ ! -e "$R/.server" ]; ok $? 'all of this without a server'
 done_testing

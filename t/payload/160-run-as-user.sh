@@ -17,7 +17,7 @@ team:x:2000:other,agent
 team2:x:2001:agents
 END
 V=INSPECT_SANDBOX_JSON_RPC_RESPONSE_MAX_BYTES
-params() { printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"%s","path":"%s","_run_as_user":%s%s},"id":1}\n' "$1" "$2" "$3" "${4:+,$4}"; }
+params() { printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"%s","path":"%s","_run_as_user":%s%s},"id":%s}\n' "$1" "$2" "$3" "${4:+,$4}" "${ID:-1}"; }
 show() { jq -r 'if .error then "\(.error.code) \(.error.message)" else .result end'; }
 # ed UID COMMAND PATH USER [MORE]
 ed() {
@@ -50,15 +50,26 @@ like "$(printf '{"jsonrpc":"2.0","method":"version","params":{"_run_as_user":"ag
 like "$(ed 0 undo_edit /docs/a '"agent"')" 'File deleted at: /docs/a' 'the undo history is that user'"'"'s'
 is "$(stat -c '%u' "$R/tmp/.inspect-sandbox-editor-1000"):$(ls -d "$R/tmp/.inspect-sandbox-editor-0" 2>/dev/null)" '1000:' '… and root has none'
 
-# whose processes stop what acts for him: it is given up after a minute
+# whose processes stop what acts for him: it is given up after a minute, and holds nobody else up
 head -c 100000000 /dev/zero | tr '\0' x >"$R/docs/slow"; start=$(date +%s)
 setpriv --reuid=1000 --regid=1000 --clear-groups sh -c 'while :; do kill -STOP -1; done' 2>/dev/null & stopper=$!
-{ params view /docs/slow '"agent"'; echo; params view /docs/slow null; echo; } | in_world pipe >"$W/out"
-kill -9 $stopper
-like "$(jq -r '.error.message // "fine"' "$W/out")" 'cannot answer as another user: *timed out
-fine' 'a child that was stopped ends, and the next request is answered'
-[ $(($(date +%s) - start)) -ge 60 ]; ok $? '… no sooner than an edit can take'
+params view /docs/slow '"agent"' | in_world exec >"$W/alone" 2>"$W/err" & alone=$!
+{
+	ID=1 params view /docs/slow '"agent"'
+	ID=2 params view /docs '"homeless"'
+	ID=3 params view /docs null
+	request remote_version 4
+	echo
+} | in_world pipe >"$W/out"
+[ $(($(date +%s) - start)) -ge 60 ]; ok $? 'a child that was stopped is given up, no sooner than an edit can take'
+is "$(jq .id "$W/out" | sed '$d' | sort | tr '\n' ' ')" '2 3 4 ' '… other requests have been answered meanwhile'
+is "$(jq -r '.error.message // "fine"' "$W/out" | sort -u | sed 's/: [^:]*timed out$/: timed out/')" 'cannot answer as another user: timed out
+fine' '… and end well, this one does not'
+wait $alone; like "$?:$(cat "$W/alone"):$(cat "$W/err")" '1::error: cannot answer as another user: *timed out' '… nor does a call that is alone'
+kill -9 $stopper; wait $stopper 2>/dev/null
+is "$(ps -u 1000 -o pid=)" '' '… nothing is left of them'
 rm "$R/docs/slow"
+in_world stop-server
 
 # odd passwd files harm nobody
 mv "$R/etc/passwd" "$R/etc/keep"
@@ -74,28 +85,50 @@ mv "$R/etc/keep" "$R/etc/passwd"
 seq 1 500 >"$R/docs/long"
 first=$(params view /docs/long '"agent"' | env -i $V=2048 /usr/sbin/chroot "$R" /t exec)
 h=$(printf '%s' "$first" | jq -r .__inspect_json_rpc_response_chunk__.handle)
-C=$R/tmp/.inspect-sandbox-tools-json-rpc-chunks
-is "$(stat -c %u "$C/1000/$h.jsonrpc")" 1000 'a long reply is stored by the user it was made as'
+C=$R/.server/chunks
+is "$(stat -c '%u %a' "$C/$h.jsonrpc" "$C" | tr '\n' ' ')" '0 600 0 700 ' 'a long reply is stored where that user has no way to'
 is "$(printf '{"jsonrpc":"2.0","method":"__inspect_json_rpc_response_chunk__","params":{"handle":"%s","offset":9},"id":2}' "$h" | env -i $V=2048 /usr/sbin/chroot "$R" /t exec | jq .__inspect_json_rpc_response_chunk__.offset)" 9 '… and root reads on'
+params view /docs/a '"agent"' | env -i $V=2048 /usr/sbin/chroot "$R" /t exec >/dev/null; is "$(ls "$C")" "$h.jsonrpc" '… one that is not long leaves nothing'
+rm -rf "$C"; mount -t tmpfs -o size=4k,mode=700 none "$R/.server"; out=$(params view /docs/long '"agent"' | env -i $V=2048 /usr/sbin/chroot "$R" /t exec 2>&1); umount "$R/.server"
+like "$out" 'error: cannot store the reply: No space left on device' '… or, without room, is an error'
 mkdir -p "$R/var/tmp/d"; cp "$PROGRAM" "$R/var/tmp/d/t"; chmod 700 "$R/var/tmp/d"
 like "$(params view /docs/long '"agent"' | env -i $V=2048 /usr/sbin/chroot "$R" /var/tmp/d/t exec)" '*"handle"*' 'also with a program that user cannot reach'
-is "$(stat -c %a "$R/var/tmp/d-json-rpc-chunks")" 1733 '… beside it'
+is "$(ls -A "$R/var/tmp/d" | tr '\n' ' ')" '.server t ' '… beside it'
 
 # pipe serves many users
 {
-	params create /docs/p1 '"agent"' "$text"
-	params create /docs/p2 null "$text"
-	params create /docs/p3 '"homeless"' "$text"
-	params create /docs/p4 '"nobody"' "$text"
-	params create /docs/p5 5 "$text"
-	params create /docs/p6 '"root"' "$text"
-	params view /docs/mine '"agent"'
-} | in_world pipe | jq -r '.error.code // "ok"' | tr '\n' ' ' >"$W/out"
-is "$(cat "$W/out")" 'ok ok ok -32098 -32602 ok -32099 ' 'pipe answers each request as its user'
+	ID=1 params create /docs/p1 '"agent"' "$text"
+	ID=2 params create /docs/p2 null "$text"
+	ID=3 params create /docs/p3 '"homeless"' "$text"
+	ID=4 params create /docs/p4 '"nobody"' "$text"
+	ID=5 params create /docs/p5 5 "$text"
+	ID=6 params create /docs/p6 '"root"' "$text"
+	ID=7 params view /docs/mine '"agent"'
+} | in_world pipe | jq -r '"\(.id):\(.error.code // "ok")"' | sort | tr '\n' ' ' >"$W/out"
+is "$(cat "$W/out")" '1:ok 2:ok 3:ok 4:-32098 5:-32602 6:ok 7:-32099 ' 'pipe answers each request as its user'
 is "$(stat -c %u "$R/docs/p1" "$R/docs/p2" "$R/docs/p3" "$R/docs/p6" | tr '\n' ' ')" '1000 0 1001 0 ' '… and stays who it is'
 is "$(params view /docs/a '"nobody"' | in_world pipe)" '{"jsonrpc": "2.0", "error": {"code": -32098, "message": "User '"'nobody'"' not found in /etc/passwd"}, "id": 1}' '… a user nobody knows is an error reply'
 is "$(params view /docs/a '"root"' | as_user 1000 pipe | show)" "-32099 Cannot switch to user 'root': server is not running as root" '… so is one it may not become'
 is "$(printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"create","path":"/docs/q","file_text":"x","_run_as_user":"agent"}}\n' | in_world pipe):$(stat -c %u "$R/docs/q")" ':1000' '… and notifications work, too'
 for x in 1 2 3 4 5 6 7 8 9 10; do params view /docs/long '"agent"'; done | in_world pipe >"$W/out"
 is "$(wc -l <"$W/out"):$(ps -e -o stat= | grep -c '^Z')" '10:0' '… without leaving anything behind'
+{
+	params create /docs/order '"agent"' '"file_text":"0\n"'
+	for x in 1 2 3 4 5 6 7 8 9; do params insert /docs/order '"agent"' "\"insert_line\":$x,\"new_str\":\"$x\\n\""; done
+} | in_world pipe >"$W/out"
+is "$(tr -d '\n' <"$R/docs/order"):$(grep -c '"result"' "$W/out")" '0123456789:10' '… those of one user in their order'
+seq 3000 3029 | while read -r x; do printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"view","path":"/docs/long","_run_as":{"uid":%s,"gid":1,"groups":[]}},"id":%s}\n' "$x" "$x"; done | in_world pipe >"$W/out"
+is "$(jq -r 'select(.result).id' "$W/out" | sort -u | wc -l)" 30 '… and those of more users than there are children at once'
+
+# children of others are of no interest to it, such as what starts the server
+mkfifo "$W/to" "$W/from"
+in_world pipe <"$W/to" >"$W/from" & pipe=$!
+exec 8>"$W/to" 9<"$W/from"
+params view /docs/a '"agent"' >&8; read -r a <&9
+request remote_version 2 >&8; echo >&8; read -r a <&9
+like "$a" '*"result": "Server: *' 'the server is started by a pipe that has acted for a user'
+asleep() { grep -q "^State:.S" "/proc/$(pgrep -P "$pipe")/status"; }
+wait_for asleep; ok $? '… which then waits'
+exec 8>&-; wait $pipe; exec 9<&-
+in_world stop-server
 done_testing
