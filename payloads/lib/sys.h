@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "payloads/lib/sha256.h"
@@ -39,8 +40,17 @@ int sys_peer(int fd, struct ucred *ret_peer);
 void sys_undumpable(void);
 /* Digest of everything in an open file; its offset is not used: 0 or -errno. */
 int sys_digest(int fd, char hex[SHA256_HEX]);
-/* That of the own executable: 0, or -errno and an empty text. */
-int sys_self_digest(char hex[SHA256_HEX]);
+/* The own executable: which file it is, and the digest of that. Nobody can write to it as long as
+   it runs (ETXTBSY), so it is the digest of the same file under any other name, too. */
+struct sys_self {
+	char hex[SHA256_HEX]; /* "" if it cannot be read */
+	dev_t dev;
+	ino_t ino;
+};
+/* 0 or -errno. */
+int sys_know_self(struct sys_self *self);
+/* Is this open file it? */
+bool sys_is_self(const struct sys_self *self, const struct stat *st);
 /* 2 * bytes lower case hex digits and a NUL: 0 or -errno. */
 int sys_random_hex(char *text, size_t bytes);
 /* The first of $TMPDIR $TEMP $TMP /tmp /var/tmp /usr/tmp /dev/shm /run / that is a writable

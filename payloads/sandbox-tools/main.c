@@ -104,8 +104,11 @@ static void forget_delivery(const char *path, const struct cli_command *command)
 {
 	const char *name = strrchr(path, '/');
 
-	if (name && command != &cli_install && command != &cli_graft && home_is_delivery(name + 1))
-		unlink(path);
+	if (!name || command == &cli_install || command == &cli_graft ||
+		!home_is_delivery(name + 1))
+		return;
+	unlink(path);
+	home_forget(path);
 }
 
 int main(int argc, char **argv)

@@ -127,4 +127,18 @@ before=$(ctr_diff "$ENGINE" "$silent_id")
 grep -q '^start: \[version\]' "$tmp/silent.yaml" || fail 'the built-in rules have a start line'
 fails 'service never answers' 7 '' "$SBINJECT" -c "$tmp/silent.yaml" -t 10 "$silent"
 is 'service never answers: nothing is left' "$(ctr_diff "$ENGINE" "$silent_id")" "$before"
+# The home's name is taken by what is no directory.
+for what in file FIFO; do
+  name=$(unique "home$what")
+  id=$(ctr_new "$ENGINE" busybox "$name")
+  mkdir -p "$tmp/$what"
+  if [ "$what" = FIFO ]; then mkfifo "$tmp/$what/.sbinject"; else : >"$tmp/$what/.sbinject"; fi
+  tar -b 1 -C "$tmp/$what" --owner=0 --group=0 -cf "$tmp/$what.tar" .sbinject
+  api "$ENGINE" PUT "/containers/$id/archive?path=/" -T "$tmp/$what.tar" >/dev/null
+  ctr_start "$ENGINE" "$id"
+  run "$SBINJECT" "$name"
+  # Podman puts the directory in its place
+  [[ $ENGINE == podman* && $rc -eq 0 ]] || is "the home is a $what: exit code" "$rc" 5
+  [[ $ENGINE == podman* && $rc -eq 0 ]] || like "the home is a $what: said" "$err" "'/\.sbinject' .*is no directory"
+done
 done_testing

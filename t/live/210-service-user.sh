@@ -47,7 +47,7 @@ cycle() {
   is "$kind: the directory is as hosts want it" "$(inside "stat -c %u:%g:%a:%F $dir")" "$ids:700:directory"
   is "$kind: so is the program" "$(inside "stat -c %u:%g:%F $path")" "$ids:regular file"
   is "$kind: so is what is above" "$(inside 'stat -c %u:%a /var/tmp')" 0:1777
-  is "$kind: the server's directory is private" "$(inside 'stat -c %u:%a /tmp/sandbox-tools')" "${ids%:*}:700"
+  is "$kind: the server's directory is private" "$(inside "stat -c %u:%a $dir/.server")" "${ids%:*}:700"
   is "$kind: the user's own calls find that service" "$(inside "$path exec '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"remote_version\"}'" | jq -r .result)" "Server: $path ($pid)"
   is "$kind: one server" "$(servers)" 1
   ok "$kind: status" as_user --json status "$name"
@@ -60,7 +60,7 @@ cycle() {
   is "$kind: again" "$(jq -c '[.result, .pid]' <<<"$out") $(grep -c '^sbinject: http:' <<<"$err")" "[\"already\",$pid] 6"
   ok "$kind: dry run" as_user --dry-run "$name"
   like "$kind: … says as whom" "$out" "would check .* as the container's user"
-  is "$kind: ls" "$("$SBINJECT" ls --json | jq -r "select(.id == \"$id\").sha256")" "$("$SBINJECT" payloads --json | jq -r 'select(.arch == "amd64").sha256')"
+  is "$kind: ls" "$("$SBINJECT" ls --look --json | jq -r "select(.id == \"$id\").sha256")" "$("$SBINJECT" payloads --json | jq -r 'select(.arch == "amd64").sha256')"
   XDG_STATE_HOME=/proc/none ok "$kind: status without a key" as_user status "$name"
   XDG_STATE_HOME=/proc/none ok "$kind: inject without a key" as_user "$name"
   XDG_STATE_HOME=/proc/none ok "$kind: call without a key" as_user call "$name" version
@@ -170,8 +170,12 @@ plant() { # plant WHAT COMMAND
 plant 'a planted directory' "mkdir -m 755 $dir; cp /bin/busybox $path" $dir
 plant 'a planted directory that is open' "mkdir $dir; chmod 777 $dir" $dir
 plant 'a planted link' "ln -s /tmp $dir" $dir
-plant 'a planted server' 'mkdir /tmp/sandbox-tools; chmod 777 /tmp/sandbox-tools' /tmp/sandbox-tools
 plant 'a planted home' 'mkdir /var/tmp/.sbinject-user' /var/tmp/.sbinject-user
+begin busybox user '{"Tmpfs":{"/var/tmp":"noexec,mode=1777"}}'
+run as_user "$name"
+is 'noexec: exit code' "$rc" 5
+like 'noexec: says so' "$err" "'/var/tmp/.sbinject-user' .* noexec"
+gone 'noexec'
 begin scratch 1000
 run as_user "$name"
 is 'no /var/tmp: exit code' "$rc" 5

@@ -89,6 +89,7 @@ for a in ${ARCHES:-amd64 arm64}; do
 	$emulator "$program" server >"$W/$a/log" 2>&1 &
 	server=$!
 	wait_for [ -S "$W/$a/service/sandbox-tools.sock" ]; ok $? "$a: serves"
+	is "$(result sandbox_tools_describe | jq -r .sha256)" "$(sha256sum <"$program" | cut -d' ' -f1)" "$a: tells its own digest"
 	try_files
 	try_jobs
 	try_sessions

@@ -16,6 +16,7 @@ like "$(call remote_version)" "*Server: $CONTRACT (*" '… under the contract pa
 is "$(stat -c '%u %a' "$R$(dirname $CONTRACT)"):$(stat -c '%u %a %h' "$R$CONTRACT")" '0 700:0 755 2' 'the program is a hard link in a private directory'
 is "$(readlink "$R/opt/inspect-sandbox-tools")" "$CONTRACT" 'the link'
 is "$(readlink "$R/.sbinject/current"):$(ls "$R/.sbinject" | sed "s/^$HEX\$/0/" | sort | tr '\n' ' ')" "$HEX:0 current lock state.json " 'the home'
+is "$(readlink "$R/.sbinject/.server"):$(stat -c '%u %a' "$R$(dirname $CONTRACT)/.server")" "$(dirname $CONTRACT)/.server:0 700" '… leads to the server directory, beside the program'
 is "$(tr '\0' '\n' <"/proc/$(server_pid)/environ" | grep -c '^HOME=')" 0 'no variable comes from nowhere'
 printf '%s\n' '{"nonce":"00000000000000000000000000000000","home":"/.sbinject","path":"'$CONTRACT'"}' | env -i /usr/sbin/chroot "$R" $CONTRACT status >"$W/st"
 is "$(jq -c '[.ok,.sha256,.wire,.path_ok,.server.running,.server.sha256,.server.uid,.server.can_switch_user,(.server.uptime_ms|type)]' "$W/st")" "[true,\"$HEX\",1,true,true,\"$HEX\",0,true,\"number\"]" 'status'
@@ -46,15 +47,30 @@ out=$(printf '{"nonce":"%s","home":"/.sbinject"}\n' "$NONCE" | in_world uninstal
 is "$(echo "$out" | jq -c '[.ok,.removed]')" '[true,0]' 'uninstall of nothing'
 
 for broken in 'rm -f "$R/.sbinject/state.json"' 'echo garbage >"$R/.sbinject/state.json"' 'rm -f "$R/.sbinject/state.json" "$R/.sbinject/current"' \
-	'kill -9 $(server_pid)' 'until rm -rf "$R/tmp/sandbox-tools" 2>/dev/null; do :; done' 'rm "$R/opt/inspect-sandbox-tools"' 'rm -f "$R/.sbinject/lock"'; do
+	'kill -9 $(server_pid)' 'rm -rf "$R$(dirname $CONTRACT)/.server" 2>/dev/null' 'rm "$R/opt/inspect-sandbox-tools"' 'rm -f "$R/.sbinject/lock"'; do
 	install >/dev/null; eval "$broken"; out=$(uninstall)
 	is "$(echo "$out" | jq -c .ok):$(listing | sed 's/ [0-9.]* $/ /')" "true:$(echo "$before" | sed 's/ [0-9.]* $/ /')" "uninstall after: $broken"
 	touch -d '2001-02-03 04:05:06.123456789' "$R/tmp" "$R/var/tmp" "$R/opt" "$R/var"
 done
 install >/dev/null; rm "$R$CONTRACT"; out=$(uninstall "/.sbinject/$HEX")
 is "$(echo "$out" | jq -c .ok):$(listing)" "true:$before" 'uninstall from the home'
+# an earlier release, whose server directory was elsewhere
+install >/dev/null; cp "$PROGRAM" "$W/old"; printf x >>"$W/old"; put "$W/old"; run_staged >/dev/null; in_home() { env -i ${1:+"$1"} /usr/sbin/chroot "$R" "$CONTRACT" "$2" >/dev/null; }
+in_home '' stop-server; in_home INSPECT_SANDBOX_TOOLS_DIR=/tmp/sandbox-tools start-server; rm -rf "$R$(dirname $CONTRACT)/.server" "$R/.sbinject/.server"
+jq '.server_dir = "/tmp/sandbox-tools"' "$R/.sbinject/state.json" >"$W/state"; cat "$W/state" >"$R/.sbinject/state.json"; chmod 777 "$R/tmp"
+put; out=$(run_staged '.start=["no-such-command"]'); is "$(echo "$out" | jq -c '[.ok,.code]'):$(jq -r .server_dir "$R/.sbinject/state.json"):$(ls -A "$R/.sbinject" | grep -c server)" '[false,"start"]:/tmp/sandbox-tools:0' 'an upgrade over an earlier server directory that fails: as it was'
+in_home '' stop-server; in_home INSPECT_SANDBOX_TOOLS_DIR=/tmp/sandbox-tools start-server 2>/dev/null; chmod 1777 "$R/tmp"; in_home INSPECT_SANDBOX_TOOLS_DIR=/tmp/sandbox-tools start-server; chmod 777 "$R/tmp"
+put; out=$(run_staged); is "$(echo "$out" | jq -c '[.ok,.was,.started]'):$(servers):$(ls "$R/tmp"):$(jq -c '[.server_dir,.former_dir]' "$R/.sbinject/state.json")" "[true,\"other\",true]:1::[\"$(dirname $CONTRACT)/.server\",null]" 'an upgrade over an earlier server directory stops that server, and clears it'
+put "$W/old"; run_staged >/dev/null; in_home '' stop-server; chmod 1777 "$R/tmp"; in_home INSPECT_SANDBOX_TOOLS_DIR=/tmp/sandbox-tools start-server
+jq '.former_dir = "/tmp/sandbox-tools"' "$R/.sbinject/state.json" >"$W/state"; cat "$W/state" >"$R/.sbinject/state.json"; chmod 777 "$R/tmp"
+out=$(uninstall); chmod 1777 "$R/tmp"; is "$(echo "$out" | jq -c .ok):$(servers):$(listing | sed 's/ [0-9.]* $/ /')" "true:0:$(echo "$before" | sed 's/ [0-9.]* $/ /')" 'an uninstall after an upgrade that broke off in between clears both'
+touch -d '2001-02-03 04:05:06.123456789' "$R/tmp" "$R/var/tmp" "$R/opt" "$R/var"
+install >/dev/null; mkdir -p "$R$(dirname $CONTRACT)/.server/chunks"; touch "$R$(dirname $CONTRACT)/.server/chunks/$(nonce).jsonrpc"; uninstall >/dev/null
+is "$(find "$R/var/tmp" -mindepth 1)" '' 'spilled replies are removed'
 install >/dev/null; mkdir -p "$R/var/tmp/.da7be258e003d428-json-rpc-chunks/0"; touch "$R/var/tmp/.da7be258e003d428-json-rpc-chunks/0/a.jsonrpc"; uninstall >/dev/null
 is "$(find "$R/var/tmp" -mindepth 1)" '' 'spilled replies are removed too'
+O=$R/var/tmp/.da7be258e003d428-json-rpc-chunks; install >/dev/null; mkdir -p "$O/0" "$O/1000"; touch "$O/0/a.jsonrpc" "$O/1000/b.jsonrpc"; chown -R 1000 "$O" "$O/1000"; chown -R 0 "$O/0"; uninstall >/dev/null
+is "$(find "$R/var/tmp" -mindepth 1 -printf '%P ')" '.da7be258e003d428-json-rpc-chunks .da7be258e003d428-json-rpc-chunks/1000 .da7be258e003d428-json-rpc-chunks/1000/b.jsonrpc ' '… those of root, that is, where a user had made the directory'; rm -rf "$O"
 install >/dev/null; touch "$R/tmp/theirs"; t=$(stat -c %y "$R/tmp"); uninstall >/dev/null
 is "$(stat -c %y "$R/tmp")" "$t" 'a time that others changed is left as they made it'
 rm "$R/tmp/theirs"
@@ -72,9 +88,9 @@ mount -t tmpfs -o size=16m,mode=1777 none "$R/tmp"
 put; out=$(run_staged); is "$(echo "$out" | jq -c '[.ok,.started]')" '[true,true]' 'the path may be on another file system'
 is "$(stat -c %h "$R$CONTRACT"):$(find "$R/tmp/" | grep -c new)" '1:0' '… then it is a copy'
 is "$(uninstall | jq -c .ok):$(find "$R/tmp/" -mindepth 1)" 'true:' '… and removed'
-mkdir -p "$R/data"; TOOL_ENV='A=b LD_PRELOAD= LD_LIBRARY_PATH=/x TMPDIR=/data'
-install '.cwd="/data"' >/dev/null; p=$(jq .pid "$R/data/sandbox-tools/server.pid")
-is "$(tr '\0' '\n' <"/proc/$p/environ" | grep -vE '^(SBINJECT|INSPECT)' | sort | tr '\n' ' ')" 'A=b LD_LIBRARY_PATH=/x LD_PRELOAD= TMPDIR=/data ' 'the service gets the environment of the exec'
+mkdir -p "$R/data"; TOOL_ENV='A=b LD_PRELOAD= LD_LIBRARY_PATH=/x TMPDIR=/nowhere INSPECT_SANDBOX_TOOLS_DIR=/data/d'
+install '.cwd="/data"' >/dev/null; p=$(jq .pid "$R/data/d/server.pid")
+is "$(tr '\0' '\n' <"/proc/$p/environ" | grep -vE '^(SBINJECT|INSPECT)' | sort | tr '\n' ' ')" 'A=b LD_LIBRARY_PATH=/x LD_PRELOAD= TMPDIR=/nowhere ' 'the service gets the environment of the exec'
 is "$(readlink "/proc/$p/cwd" | sed 's|.*/||')" data '… and the directory that was asked for'
 uninstall >/dev/null; TOOL_ENV=
 is "$(servers):$(ls "$R/data")" '0:' 'uninstall finds the service of that environment'

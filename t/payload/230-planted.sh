@@ -11,7 +11,7 @@ before=$(plain)
 theirs() { # theirs FILE…: of another user, in a home that was theirs
 	chown -h 65534 "$@"
 }
-ours() { is "$(find "$H" ! -uid 0 | wc -l)" 0 '… nothing in the home belongs to somebody else'; }
+ours() { is "$(find "$H" -mindepth 1 ! -uid 0 -printf '%P\n' | sort | tr '\n' ' ')" "${1:-}" '… nothing in the home belongs to somebody else'; }
 plant() { mkdir -m 777 "$H"; chown 65534 "$H"; }
 adopt() { chown 0 "$H"; chmod 700 "$H"; }
 
@@ -26,7 +26,15 @@ for how in 'theirs "$H/state.json"' 'ln "$H/state.json" "$R/tmp/second"' 'chmod 
 	ours; uninstall >/dev/null; rm -f "$R/tmp/second"; is "$(plain)" "$before" '… which can be taken back'
 done
 plant; mkdir -p "$H/deep/dir" "$H/run-x"; touch "$H/deep/dir/file" "$H/$HEX"; ln -s /etc "$H/current"; mkfifo "$H/fifo"; theirs "$H"/*; adopt
-out=$(install); is "$(echo "$out" | jq -c '[.ok,.was]')" '[true,"absent"]' 'files of others are thrown out'; ours; uninstall >/dev/null
+out=$(install); is "$(echo "$out" | jq -c '[.ok,.was]')" '[true,"absent"]' 'files of others that have names of ours are thrown out'
+ours 'deep fifo run-x '; uninstall >/dev/null; is "$(cd "$H" && find . -printf '%P %y\n' | sort | tr '\n' ' ')" ' d deep d deep/dir d deep/dir/file f fifo p run-x d ' '… what has other names stays'
+rm -rf "$H"
+mkdir -m 755 "$H"; echo x >"$H/theirs"; mkdir "$H/data"; pre=$(cd "$H" && find . -printf '%P %y %U %m %T@\n' | sed 1d)
+for how in '' '.start=["no-such-command"]'; do
+	install "$how" | jq -c .ok >"$W/u"; uninstall >/dev/null 2>&1
+	is "$(cat "$W/u"):$(cd "$H" && find . -printf '%P %y %U %m %T@\n' | sed 1d)" "$([ -z "$how" ] && echo true || echo false):$pre" "also if it is root's: $how"
+done
+rm -rf "$H"
 plant; for f in state.json state.json.new current current.new link.new; do mkdir -p "$H/$f/x"; done; adopt
 out=$(install '.keep="run-'"$HEX"'"'); is "$(echo "$out" | jq -c .ok)" true 'directories with the names of ours are no obstacle'; uninstall >/dev/null
 is "$(plain)" "$before" '… nor left'
@@ -35,7 +43,7 @@ is "$(plain)" "$before" '… nor left'
 for thing in 'touch' 'mkfifo' 'mkdir' 'ln -s /etc/x'; do
 	plant; $thing "$H/lock"; theirs "$H/lock"; adopt
 	if [ "$thing" = touch ]; then exec 9<>"$H/lock"; flock 9; fi
-	out=$(install '.timeout_ms=3000'); is "$(echo "$out" | jq -c '[.ok,.code]')" '[true,null]' "a planted lock does not block: $thing"
+	out=$(install); is "$(echo "$out" | jq -c '[.ok,.code]')" '[true,null]' "a planted lock does not block: $thing"
 	exec 9>&-; uninstall >/dev/null
 done
 is "$(plain)" "$before" '… and is not left'
@@ -47,7 +55,8 @@ t=$(date +%s); out=$(printf '{"nonce":"%s","home":"/.sbinject","path":"%s"}\n' "
 is "$(echo "$out" | jq -c .path_ok)" false 'a huge file is not the program'
 put; printf '{"nonce":"%s","home":"/.sbinject","path":"%s"}\n' "$NONCE" "$CONTRACT" | in_world uninstall | jq -c .ok >"$W/u"
 is "$(cat "$W/u"):$(stat -c %s "$R$CONTRACT")" "true:$((20 << 30))" '… nor deleted by an uninstall'
-out=$(install); is "$(echo "$out" | jq -c '[.ok,.was]')" '[true,"other"]' '… but replaced by an install'
+out=$(install); is "$(echo "$out" | jq -c '[.ok,.code]'):$(stat -c %a "$C")" '[false,"occupied"]:777' '… nor replaced by an install'
+chmod 755 "$R$CONTRACT"; out=$(install); is "$(echo "$out" | jq -c '[.ok,.was]')" '[true,"other"]' '… unless a host could run it'
 within $(($(date +%s) - t)) 10; ok $? '… all without reading it'
 uninstall >/dev/null; rm -rf "$C"
 mkdir -m 777 "$C"; cp "$PROGRAM" "$R$CONTRACT"; chown -R 65534 "$C"; put
@@ -55,13 +64,13 @@ printf '{"nonce":"%s","home":"/.sbinject","path":"%s"}\n' "$NONCE" "$CONTRACT" |
 [ -e "$R$CONTRACT" ]; ok $? 'a directory of somebody else is left alone'; rm -rf "$C"
 
 # where the service meets its callers
-D=$R/tmp/sandbox-tools
-for how in 'touch "$D"' 'mkfifo "$D"' 'ln -s /etc "$D"' 'ln -s /nowhere "$D"' 'ln -s sandbox-tools "$D"' 'mkdir -m 777 "$D"'; do
-	eval "$how"; chown -h 65534 "$D"
+D=$C/.server
+for how in 'touch "$D"' 'mkfifo "$D"' 'ln -s /etc "$D"' 'ln -s /nowhere "$D"' 'ln -s .server "$D"' 'mkdir -m 777 "$D"'; do
+	mkdir -m 777 "$C"; eval "$how"; chown -h 65534 "$D"
 	printf '{"nonce":"%s","home":"/.sbinject","path":"%s"}\n' "$(nonce)" "$CONTRACT" | in_world status | jq -c '[.ok,.server.running]' >"$W/u"
 	is "$(cat "$W/u")" '[true,false]' "a status, where somebody has: $how"
 	out=$(install); is "$(echo "$out" | jq -c '[.ok,.was]'):$(stat -c '%u %a %F' "$D")" '[true,"absent"]:0 700 directory' "an install, where somebody has: $how"
-	out=$(uninstall); is "$(echo "$out" | jq -c .ok):$(plain)" "true:$before" '… which can be taken back'
+	uninstall >/dev/null; rmdir "$C"; is "$(plain)" "$before" '… which can be taken back'
 done
 
 # links

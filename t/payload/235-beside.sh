@@ -12,7 +12,7 @@ beside() { # beside COMMAND FILTER: deliver, and run it with one question
 	cp "$PROGRAM" "$R/tmp/$STAGED"; chmod 755 "$R/tmp/$STAGED"
 	hex=$HEX spec ".home=\"/tmp/.sbinject\"|.beside=true|$2" | env -i /usr/sbin/chroot "$R" "/tmp/$STAGED" "$1"
 }
-only_home() { is "$(cd "$R/tmp" && echo .[!.]* *)" '.sbinject sandbox-tools' "$1"; }
+only_home() { is "$(cd "$R/tmp" && echo .[!.]* *)" '.sbinject *' "$1"; }
 
 out=$(beside install .); is "$(echo "$out" | jq -c '[.ok,.was]')" '[true,"absent"]' 'it makes the home'
 is "$(stat -c '%u %a' "$H")" '0 700' '… and closes it'; only_home '… and is not beside it any more'
@@ -22,11 +22,15 @@ out=$(beside uninstall .); is "$(echo "$out" | jq -c .ok):$(plain)" "true:$befor
 
 theirs() { chown -hR 65534 "$H"; }
 for how in 'mkdir -m 777 "$H"; touch "$H/x"' 'ln -s /etc "$H"' 'ln -s own "$H"' 'mkfifo "$H"' 'touch "$H"' 'mkdir -p "$H/current/x" "$H/lock" "$H/state.json"' 'ln -s /nowhere "$H"'; do
-	eval "$how"; theirs
+	eval "$how"; theirs; pre=$(plain)
 	out=$(beside uninstall .); is "$(echo "$out" | jq -c .ok)" true "uninstall, where somebody has: $how"
 	[ -e "$H" ] || [ -L "$H" ]; ok $? '… leaves that alone'
 	out=$(beside install .); is "$(echo "$out" | jq -c '[.ok,.was]'):$(stat -c '%u %a %F' "$H")" '[true,"absent"]:0 700 directory' "install, where somebody has: $how"
-	only_home '… nothing of it is left'; beside uninstall . >/dev/null
+	aside=$(echo "$out" | jq -r '.aside[]')
+	is "$(cd "$R/tmp" && echo .[!.]* *):$(echo "$out" | jq -c '.aside')" ".sbinject ${aside##*/} *:[\"$aside\"]" '… it is moved aside, and the receipt says where'
+	beside uninstall . >/dev/null; is "$(plain)" "$pre" '… an uninstall puts it back'
+	out=$(beside install '.start=["no-such-command"]'); is "$(echo "$out" | jq -c .ok):$(plain)" "false:$pre" '… and so does an install that fails'
+	rm -rf "$H"
 done
 is "$(plain)" "$before" 'all is as before'
 

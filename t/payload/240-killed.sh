@@ -4,6 +4,7 @@
 # tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc var/tmp opt etc
+C=$(dirname "$R$CONTRACT")
 plain() { listing | sed 's/ [0-9]*\.[0-9]* / /'; }
 before=$(plain)
 undo() { # undo BORN: what sbinject does when a receipt does not come
@@ -24,7 +25,7 @@ is "$bad" '' 'killed at any time: no trace is left after undoing'
 
 put; spec '.start=["server"]' >"$W/spec"
 (exec env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" install <"$W/spec" >"$W/out" 2>&1) & pid=$!
-wait_for test -S "$R/tmp/sandbox-tools/sandbox-tools.sock"; kill -9 $pid; first=$NONCE
+wait_for test -S "$C/.server/sandbox-tools.sock"; kill -9 $pid; first=$NONCE
 out=$(undo "$(nonce)"); is "$(echo "$out" | jq -c .ok):$(test -e "$R$CONTRACT"; echo $?)" 'true:0' 'the undoing of another run leaves it'
 out=$(undo "$first"); is "$(echo "$out" | jq -c .ok)" true 'its own does not'
 wait_for is_clean; ok $? '… and leaves nothing'
@@ -36,11 +37,11 @@ put; first=$NONCE; run_staged '.path="/var/tmp/x/y"' >/dev/null; is "$(servers):
 uninstall >/dev/null; wait_for is_clean; ok $? 'in the end everything is as it was'
 
 # a service that was there before a first install that fails
-C=$(dirname "$R$CONTRACT"); mkdir -m 700 "$C"; cp "$PROGRAM" "$R$CONTRACT"; printf x >>"$R$CONTRACT"; chmod 755 "$R$CONTRACT"
+mkdir -m 700 "$C"; cp "$PROGRAM" "$R$CONTRACT"; printf x >>"$R$CONTRACT"; chmod 755 "$R$CONTRACT"
 env -i /usr/sbin/chroot "$R" "$CONTRACT" start-server >/dev/null
 mkdir "$C-json-rpc-chunks"; touch "$C-json-rpc-chunks/theirs"; old=$(sha256sum <"$R$CONTRACT" | cut -d' ' -f1)
 put; out=$(run_staged '.start=["no-such-command"]'); is "$(echo "$out" | jq -c .code)" '"start"' 'a first install over a service that runs fails'
-is "$(servers):$(request sandbox_tools_describe 1 | in_world exec | jq -r .result.sha256)" "1:$old" '… and that service runs again'
-is "$(ls "$C-json-rpc-chunks" "$R/tmp/sandbox-tools" | grep -cE 'theirs|sock$')" 2 '… with its files'
+is "$(servers):$(call sandbox_tools_describe | jq -r .result.sha256)" "1:$old" '… and that service runs again'
+is "$(ls "$C-json-rpc-chunks" "$C/.server" | grep -cE 'theirs|sock$')" 2 '… with its files'
 [ ! -e "$R/.sbinject" ]; ok $? '… and nothing is left of ours'
 done_testing

@@ -6,7 +6,7 @@
 world w tmp proc var/tmp opt etc
 plain() { listing | sed 's/ [0-9]*\.[0-9]* / /'; }
 before=$(plain)
-D=$R/tmp/sandbox-tools
+D=$R/.server
 
 # calls during an uninstall
 bad=
@@ -26,28 +26,37 @@ mkfifo "$W/hold"; (env -i /usr/sbin/chroot "$R" /gone exec <"$W/hold" >"$W/out" 
 runs() { ls -l /proc/[0-9]*/exe 2>/dev/null | grep -q "/gone$"; }
 wait_for runs; rm "$R/gone"; cat "$W/req" >&9; exec 9>&-; wait_for test -s "$W/status"
 is "$(cat "$W/status"):$(cat "$W/out"):$(servers)" "1:error: '/gone' was removed:0" 'a program that was removed starts no server'
-is "$(ls "$R/tmp")" '' '… and makes nothing'
-NONCE=$(nonce); cp "$R/t" "$R/$HEX.$NONCE"
-like "$(request remote_version 1 | env -i /usr/sbin/chroot "$R" "/$HEX.$NONCE" exec)" '*"result"*' 'a delivery, which deletes itself, does'
-in_world stop-server; rm -rf "$D"
+is "$(ls -A "$R/tmp"; ls -d "$D" 2>/dev/null)" '' '… and makes nothing'
+delivered() { NONCE=$(nonce); cp "$R/t" "$R/$1$HEX.$NONCE"; request remote_version 1 | env -i /usr/sbin/chroot "$R" "/$1$HEX.$NONCE" exec 2>&1; }
+mkdir -m 700 "$R/.sbinject"; ln -s "$HEX" "$R/.sbinject/current"; cp "$R/t" "$R/.sbinject/t"
+for dir in '' .sbinject/; do
+	like "$(delivered "$dir")" '*"result"*' "a delivery in /$dir, which deletes itself, does where its program is installed"
+	is "$(servers):$(stat -c %a "$R/.sbinject/.server")" 1:700 '… in the home'
+	env -i /usr/sbin/chroot "$R" /.sbinject/t stop-server; rm -rf "$R/.sbinject/.server"
+	ln -sfn "$(echo "$HEX" | tr 0-9a-f 1-9a-f0)" "$R/.sbinject/current"
+	like "$(delivered "$dir")" "error: '/$dir$HEX.*' was removed" '… but not where another one is'
+	is "$(servers):$(ls -A "$R/tmp"; ls -d "$R/.sbinject/.server" 2>/dev/null)" '0:' '… and makes nothing'
+	ln -sfn "$HEX" "$R/.sbinject/current"
+done
+rm -r "$R/.sbinject"
+like "$(delivered '')" "error: '/$HEX.*' was removed" '… nor where none is'
 
 # nobody waits for it any more
 mkfifo "$W/ready"; exec 8<>"$W/ready" 9>"$W/ready"; exec 8<&-
 env -i SBINJECT_READY_FD=9 /usr/sbin/chroot "$R" /t server >"$W/out" 2>&1 & pid=$!
-wait $pid; is "$?:$(ls "$R/tmp")" '1:' 'a server whose starter is gone ends and leaves nothing'
+wait $pid; is "$?:$(ls -d "$D" 2>/dev/null)" '1:' 'a server whose starter is gone ends and leaves nothing'
 exec 9>&-
 
-# a directory that somebody makes again and again
-perl -e '$) = $( = 65534; $> = $< = 65534; while (1) { mkdir $ARGV[0]; chmod 0777, $ARGV[0]; }' "$D" & maker=$!
+# a directory that root inside removes again and again, among calls
+in_world start-server >/dev/null
+(while [ ! -e "$W/enough" ]; do rm -rf "$D"; sleep "0.0$(od -An -N1 -tu1 /dev/urandom | tr -d ' ')"; done) 2>/dev/null & remover=$!
+answers() { call remote_version 2>/dev/null | grep -q '"result": "Server'; }
 bad=
-for i in $(seq 20); do
-	like=$(call remote_version 2>&1)
-	case $like in *'"result"'*) ;; *) bad="$bad $i:$like" ;; esac
-	in_world stop-server; until rm -rf "$D" 2>/dev/null; do :; done
-done
-kill $maker; wait $maker 2>/dev/null
-is "$bad" '' 'a user who makes the directory in a loop does not prevent the start'
-rm -rf "$D"; is "$(ls -A "$R/tmp")" '' '… and nothing is left of it'
+for i in $(seq 40); do wait_for answers || bad="$bad $i"; done
+touch "$W/enough"; wait $remover
+is "$bad" '' 'where its directory is removed in a loop, calls still find a server'
+wait_for eval '[ "$(servers)" = 1 ]'; ok $? '… of which one is left'
+in_world stop-server; is "$?:$(servers)" 0:0 '… and can be stopped'; rm -rf "$D"
 
 # missing parents, made by several at once
 bad=
@@ -61,12 +70,9 @@ done
 is "$bad" '' 'four starts make the same missing directories'
 TOOL_ENV=; rm -rf "$R"/opt/*
 
-# trees that take long to delete
-deep() { perl -e 'chdir $ARGV[0] or die; for (1..$ARGV[1]) { mkdir "d"; chdir "d" or die } open F, ">f"' "$1" "$2"; }
-mkdir "$D"; deep "$D" 300; chown 65534 "$D"
-call remote_version >/dev/null; is "$(ls -A "$R/tmp")" sandbox-tools 'a deep tree in the way is deleted altogether'
-in_world stop-server; rm -rf "$D"
-install >/dev/null; mkdir -p "$R/tmp/.sbinject-cleared-0123456789abcdef/x" "$R/tmp/.sbinject-cleared-mine" "$R/var/tmp/.sbinject-cleared-0123456789abcdef"
+# what was moved aside
+C=$(dirname "$R$CONTRACT")
+install >/dev/null; mkdir -p "$C/.sbinject-cleared-0123456789abcdef/x" "$R/tmp/.sbinject-cleared-mine" "$R/var/tmp/.sbinject-cleared-0123456789abcdef"
 uninstall >/dev/null; is "$(ls -A "$R/tmp" "$R/var/tmp" | grep sbinject)" .sbinject-cleared-mine 'what was once moved aside goes with an uninstall'
 rm -rf "$R"/tmp/.sb*; is "$(plain)" "$before" 'in the end everything is as it was'
 done_testing

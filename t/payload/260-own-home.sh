@@ -12,6 +12,7 @@ put_user() {
 	BROUGHT=/.sbinject/user/$hex/program
 	mkdir -p "$R/.sbinject/user/$hex"
 	chmod 711 "$R/.sbinject" "$R/.sbinject/user" "$R/.sbinject/user/$hex"
+	ln -sfn "$DIR/.server" "$R/.sbinject/user/$hex/.server"
 	cp "${1:-$PROGRAM}" "$R$BROUGHT"
 	chmod 755 "$R$BROUGHT"
 	ln -sfn "user/$hex" "$R/.sbinject/current"
@@ -19,7 +20,7 @@ put_user() {
 
 user_spec() { # user_spec [JQ-FILTER]
 	jq -nc --arg n "$(nonce)" --arg h "$hex" --arg p "$CONTRACT" --arg o $OWN \
-		'{nonce:$n,sha256:$h,home:$o,own_home:true,path:$p,links:[],start:["start-server"],timeout_ms:15000}'"${1:+|$1}"
+		'{nonce:$n,sha256:$h,home:$o,own_home:true,path:$p,links:[],start:["start-server"],timeout_ms:120000}'"${1:+|$1}"
 }
 
 brought() { # brought COMMAND: by uid 1000, out of root's home
@@ -37,9 +38,10 @@ world w tmp proc var/tmp opt etc
 before=$(users_listing)
 put_user; out=$(user_install)
 is "$(echo "$out" | short)" '[true,"absent",true,1000,null]' 'the user installs'
-is "$(stat -c '%u %a' "$R$DIR" "$R$CONTRACT" "$R$OWN" "$R/tmp/sandbox-tools" | tr '\n' ' ')" '1000 700 1000 755 1000 700 1000 700 ' \
+is "$(stat -c '%u %a' "$R$DIR" "$R$CONTRACT" "$R$OWN" "$R$DIR/.server" | tr '\n' ' ')" '1000 700 1000 755 1000 700 1000 700 ' \
 	'… and owns what it made, closed to others'
-like "$(request remote_version 1 | TOOL_ENV='' as_user 1000 exec)" "*Server: $CONTRACT ($(echo "$out" | jq .pid))*" 'its calls reach that service'
+like "$(request remote_version 1 | TOOL_AT=$CONTRACT as_user 1000 exec)" "*Server: $CONTRACT ($(echo "$out" | jq .pid))*" 'its calls reach that service'
+like "$(request remote_version 1 | TOOL_AT=$BROUGHT as_user 1000 exec)" "*Server: $CONTRACT ($(echo "$out" | jq .pid))*" '… and so do those of the program in root'"'"'s home'
 is "$(servers)" 1 '… and start no other'
 is "$(find "$R/.sbinject" -newer "$R$BROUGHT" -type f; ls "$R$OWN" | sed "s/^$hex\$/0/" | sort | tr '\n' ' ')" '0 current lock state.json ' "everything it notes is in its own home"
 is "$(user_install | short)" '[true,"same",false,1000,null]' 'again: nothing to do'
@@ -72,22 +74,33 @@ plant() { # plant PATH [MODE]
 	mkdir -p "$R$1"; chmod "${2:-755}" "$R$1"; chown 2000:2000 "$R$1"
 }
 put_user
-for p in $DIR $OWN /tmp/sandbox-tools; do for mode in 700 755 777; do
+for p in $DIR $OWN; do for mode in 700 755 777; do
 	plant $p $mode; out=$(user_install)
 	is "$(echo "$out" | jq -c '[.ok,(.code|. == "occupied" or . == "denied")]'):$(servers):$(stat -c '%u %a' "$R$p")" "[false,true]:0:2000 $mode" "$p of another user, $mode, is not used"
 	[ $p != $DIR ] || is "$(echo "$out" | jq -r .what)" "cannot clear '$DIR': Operation not permitted" '… and the message names it'
 	rmdir "$R$p"; is "$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" '' '… nor anything left'
 done; done
 ln -s /etc "$R$DIR"; chown -h 2000 "$R$DIR"; is "$(user_install | jq -c .ok):$(ls -A "$R/etc")" 'false:' 'nor is a link followed'; rm "$R$DIR"
-mkdir -m 777 "$R/tmp/sandbox-tools"; chmod 777 "$R/tmp/sandbox-tools"; chown 1000 "$R/tmp/sandbox-tools"
-touch "$R/tmp/sandbox-tools/server.lock" "$R/tmp/sandbox-tools/theirs"; chown 2000 "$R/tmp/sandbox-tools/"*; chmod 666 "$R/tmp/sandbox-tools/"*
-flock "$R/tmp/sandbox-tools/server.lock" sleep 60 & holder=$!
+mkdir -m 777 "$R$DIR" "$R$DIR/.server"; chmod 777 "$R$DIR" "$R$DIR/.server"; chown 1000 "$R$DIR" "$R$DIR/.server"
+touch "$R$DIR/.server/server.lock" "$R$DIR/.server/theirs"; chown 2000 "$R$DIR/.server/"*; chmod 666 "$R$DIR/.server/"*
+flock "$R$DIR/.server/server.lock" sleep 60 & holder=$!
 is "$(user_install | short)" '[true,"absent",true,1000,null]' 'a directory of the own user that was open to others'
-kill $holder; is "$(stat -c '%u %a' "$R/tmp/sandbox-tools" "$R/tmp/sandbox-tools/server.lock" | tr '\n' ' ')" '1000 700 1000 666 ' '… is closed, and what others left there under our names is gone'
-user_uninstall >/dev/null; rm -rf "$R/tmp/sandbox-tools"
+kill $holder; is "$(stat -c '%u %a' "$R$DIR/.server" "$R$DIR/.server/server.lock" | tr '\n' ' ')" '1000 700 1000 600 ' '… is closed, and what others left there under our names is gone'
+user_uninstall >/dev/null; rm -rf "$R$DIR"
+mkdir -m 700 "$R$DIR"; chown 1000 "$R$DIR"; mkdir -m 777 "$R$DIR/.server"; chown 2000 "$R$DIR/.server"
+is "$(user_install | short):$(stat -c '%u %a' "$R$DIR/.server")" '[true,"absent",true,1000,null]:1000 700' '… nor is a server directory of others in the way'
+user_uninstall >/dev/null; rm -rf "$R$DIR"
+
+# where no program of its own can be run
+mount -t tmpfs -o noexec,mode=1777 none "$R/var/tmp"
+out=$(user_install); is "$(echo "$out" | jq -c '[.ok,.code,.what]'):$(servers):$(ls -A "$R/var/tmp" "$R/tmp" | grep -v :)" \
+	"[false,\"noexec\",\"'$OWN' is on a file system that is mounted noexec\"]:0:" 'a home that is mounted noexec is refused'
+umount "$R/var/tmp"
 
 # the directory's mode is exactly 0700, whoever owns it, and again what it was before afterwards
 mkdir -m 755 "$R$DIR"; chown 1000 "$R$DIR"; echo theirs >"$R$CONTRACT"; chown 1000 "$R$CONTRACT"
+is "$(user_install | short):$(stat -c %a "$R$DIR"):$(cat "$R$CONTRACT")" '[false,null,null,null,"occupied"]:755:theirs' 'what is no program is not replaced'
+chmod 755 "$R$CONTRACT"
 is "$(user_install | short):$(stat -c %a "$R$DIR")" '[true,"other",true,1000,null]:700' 'a directory of the user that was there becomes private'
 is "$(user_install | jq -c .ok):$(user_uninstall | jq -c .ok):$(stat -c %a "$R$DIR")" true:true:755 '… and gets back its mode'
 is "$(user_install '.start=["no-such-command"]' | jq -c .ok):$(stat -c %a "$R$DIR")" false:755 '… also after a failure'
@@ -95,4 +108,9 @@ rm -rf "$R$DIR" "$R/.sbinject"; mkdir -m 2755 "$R$DIR"; chmod 2755 "$R$DIR"
 is "$(install | jq -c .ok):$(stat -c %a "$R$DIR"):$(uninstall | jq -c .ok):$(stat -c %a "$R$DIR")" true:700:true:2755 "the same for root's"
 rm -rf "$R$DIR"; mkdir -m 755 "$R$DIR"; chmod 2775 "$R$DIR"; touch "$R$DIR/theirs"
 is "$(install | jq -c .ok):$(stat -c %a "$R$DIR"):$(uninstall | jq -c .ok):$(stat -c %a "$R$DIR")" true:2755:true:2775 'one with other files in it stays open to those who use them'
+rm -rf "$R$DIR" "$R/.sbinject"; mkdir -m 755 "$R$DIR"; touch "$R$DIR/theirs"; chown -R 1000 "$R$DIR"; put_user
+closed() { [ "$(stat -c '%u %a' "$R$DIR" "$R$DIR/.server" "$R$DIR/.server/sandbox-tools.sock" 2>/dev/null | tr '\n' ' ')" = '1000 755 1000 700 1000 600 ' ]; }
+is "$(user_install | jq -c .ok)" true 'a directory of the user with other files in it'; closed; ok $? '… that others can enter: the service is private all the same'
+rm -rf "$R$DIR/.server" 2>/dev/null; wait_for closed; ok $? '… also when its directory was removed'
+is "$(user_uninstall | jq -c .ok):$(ls -A "$R$DIR")" true:theirs '… and nothing but that is left'
 done_testing

@@ -83,9 +83,13 @@ mkdir "$T/precious"; echo x >"$T/precious/x"
 for thing in "ln -s $T/precious" 'mkfifo' 'touch' 'mkdir -m 777'; do
 	$thing "$T/dev/.sbinject"
 	chown -h 5 "$T/dev/.sbinject"
+	pre=$(in_dev)
 	begin always
 	is "$(said):$(stat -c '%F %a %u' "$T/dev/.sbinject"):$(ls "$T/precious")" "[true,\"$NONCE\",true,null]:directory 700 0:x" "at the home's name: $thing"
-	end; is "$(in_dev)" '' '… and then there is nothing'
+	end; is "$(in_dev)" "$pre" '… and then it is back'
+	begin always; mv "$T/dev/.sbinject/$STAGED" "$T/dev/.sbinject/$HEX"; end
+	like "$(cd "$T/dev" && echo .sbinject.*)" '.sbinject.sbinject-aside-????????' '… or aside, if the home is used'
+	rm -rf "$T/dev/.sbinject"*
 done
 
 # the root that it gets must be another's

@@ -20,7 +20,7 @@ form() {
 	before=$(listing)
 	put; out=$(run_staged); is "$(said)" "[true,\"absent\",true,\"$2\"]" "$1: install"
 	is "$(status)" "[true,\"$2\",true]" '… status'
-	pid=$(jq .pid "$R/tmp/sandbox-tools/server.pid")
+	pid=$(echo "$out" | jq .pid)
 	put; out=$(run_staged); is "$(said)" "[true,\"same\",false,\"$2\"]" '… install again changes nothing'
 	kill -9 "$pid"; put; out=$(run_staged); is "$(said)" "[true,\"same\",true,\"$2\"]" '… a killed service is started again'
 	put "$W/other"; out=$(run_staged); is "$(said)" "[true,\"other\",true,\"$2\"]" '… an upgrade'
@@ -43,11 +43,14 @@ mount -t tmpfs -o ro none "$V"; form 'read-only' none; umount "$V"
 # what others left at the path is not taken for ours
 mount -t tmpfs -o noexec none "$V"
 C=$(dirname "$R$CONTRACT")
-for target in /etc/passwd "/.sbinject/../etc/passwd" "/.sbinject/$(printf 0%.0s $(seq 64))"; do
-	mkdir -m 700 "$C"; ln -s "$target" "$R$CONTRACT"
-	put; out=$(run_staged); is "$(said):$(readlink "$R$CONTRACT")" "[true,\"other\",true,\"link\"]:/.sbinject/$HEX" "a link to $target is replaced"
-	uninstall "/.sbinject/$HEX" >/dev/null; rm -rf "$C"
+for target in /etc/passwd "/.sbinject/../etc/passwd"; do
+	mkdir -m 755 "$C"; ln -s "$target" "$R$CONTRACT"
+	put; out=$(run_staged); is "$(echo "$out" | jq -c '[.ok,.code]'):$(readlink "$R$CONTRACT"):$(stat -c %a "$C")" "[false,\"occupied\"]:$target:755" "a link to $target is left alone"
+	rm -rf "$C"
 done
+mkdir -m 700 "$C"; ln -s "/.sbinject/$(printf 0%.0s $(seq 64))" "$R$CONTRACT"
+put; out=$(run_staged); is "$(said):$(readlink "$R$CONTRACT")" "[true,\"other\",true,\"link\"]:/.sbinject/$HEX" 'a link to a program that was in the home is replaced'
+uninstall "/.sbinject/$HEX" >/dev/null; rm -rf "$C"
 install >/dev/null; rm "$R$CONTRACT"; is "$(status)" '[false,null,true]' 'a lost link is told'
 ln -s /etc/passwd "$R$CONTRACT"; is "$(status)" '[false,null,true]' '… and a wrong one'
 uninstall "/.sbinject/$HEX" >/dev/null; is "$(readlink "$R$CONTRACT")" /etc/passwd '… which is left to its owner'
@@ -55,6 +58,6 @@ umount "$V"
 
 # the same program, put there by whoever made the read-only file system
 mount -t tmpfs none "$V"; mkdir -m 700 "$C"; cp "$PROGRAM" "$R$CONTRACT"; mount -o remount,ro "$V"
-put; out=$(run_staged); is "$(said)" '[true,"same",true,"file"]' 'the right program on a read-only file system'
+put; out=$(run_staged); is "$(said)" '[true,"same",true,"none"]' 'the right program on a read-only file system: nowhere for its server beside it'
 uninstall >/dev/null; umount "$V"
 done_testing

@@ -252,7 +252,7 @@ is "$(pgrep -fc 'sleep [23]0')" 0 'nothing is left'
 is_root || done_testing
 
 # ---- as somebody else ----
-mkdir -m 777 "$W/u"; cp "$T" "$W/t"; chmod 755 "$W" "$W/t"
+mkdir -m 700 "$W/u"; chown 65534 "$W/u"; cp "$T" "$W/t"; chmod 755 "$W" "$W/t"
 T=$W/as-nobody
 printf '#!/bin/sh\nexec setpriv --reuid=65534 --regid=65534 --clear-groups %s "$@"\n' "$W/t" >"$T"
 chmod 755 "$T"

@@ -30,7 +30,7 @@ new() { rpc bash_session_new_session "${1:-"{}"}" | jq -r '.result.session_name 
 # say SESSION INPUT [WAIT [IDLE [LIMIT]]]: what printf makes of INPUT; prints the output
 say() {
 	# shellcheck disable=SC2059
-	printf "$2" | jq -Rsc --arg s "$1" --argjson w "${3:-5}" --argjson i "${4:-0.3}" --argjson l "${5:-null}" \
+	printf "$2" | jq -Rsc --arg s "$1" --argjson w "${3:-5}" --argjson i "${4:-1}" --argjson l "${5:-null}" \
 		'{session_name:$s,wait_for_output:$w,idle_timeout:$i,max_output_bytes:$l,input:.}' >"$W/params"
 	rpc bash_session "$(cat "$W/params")" | jq -rj '.result // .error'
 }
@@ -67,7 +67,7 @@ exit' 'the last output of a shell'
 is "$(say BashSession 'echo two\n' 1)" '' 'afterwards there is silence'
 is "$(say BashSession 'echo two\n' 0)" '' '… again'
 is "$(restart BashSession)" '{"jsonrpc": "2.0", "result": "shell restarted successfully", "id": 1}' 'a restart revives it'
-like "$(say BashSession 'PS1=; echo three\n')" '*three' '… really'
+like "$(hear BashSession 'PS1=; echo three\n' '*three')" '*three' '… really'
 
 # ---- users ----
 is_root && own=root home=/tmp || own=nobody home=/root
@@ -157,16 +157,18 @@ say BashSession 'trap "" TERM HUP; (trap "" TERM HUP; sleep 1000) & setsid -w sl
 alive $(cat "$W/pids"); ok $? "a shell that ignores signals, with children ($(wc -l <"$W/pids"))"
 t=$(now); like "$(restart BashSession)" '*restarted*' 'restart_does_not_wait_for_a_stubborn_shell'; t=$(($(now) - t))
 within $t 10000; ok $? "… $t ms"
-like "$(say BashSession 'PS1=; echo new\n')" '*new' '… the new one works'
+like "$(hear BashSession 'PS1=; echo new\n' '*new')" '*new' '… the new one works'
 # shellcheck disable=SC2046
 wait_for gone $(cat "$W/pids"); ok $? 'restart_ends_the_old_shell_and_its_children'
 say BashSession 'sleep 100\n' 0 >/dev/null
 (say BashSession '' 60 >"$W/out"; now >"$W/t") & j=$!
 sleep 0.5; t=$(now); restart BashSession >/dev/null; wait $j
 within $(($(cat "$W/t") - t)) 10000; ok $? 'restart_answers_pending_interacts'
-say BashSession 'PS1=; sleep 0.5; printf part; sleep 100\n' 0 >/dev/null; (say BashSession '' 60 30 >"$W/out") & j=$!
-sleep 1.5; restart BashSession >/dev/null; wait $j; like "$(cat "$W/out")" '*part' '… with what they have'
-restart BashSession_4 >/dev/null; like "$(say BashSession_4 'id -un\n')" '*nobody*' 'a restarted session keeps its user'
+rm -f "$R/tmp/go" "$R/tmp/told"
+say BashSession 'PS1=; until [ -e /tmp/go ]; do sleep 0.1; done; printf part; : >/tmp/told; sleep 100\n' 0 >/dev/null
+n=$(fds "$server"); (say BashSession '' 60 30 >"$W/out") & j=$!
+wait_for has_fds "$server" $((n + 1)); touch "$R/tmp/go"; wait_for test -e "$R/tmp/told"; restart BashSession >/dev/null; wait $j; like "$(cat "$W/out")" '*part' '… with what they have'
+restart BashSession_4 >/dev/null; like "$(hear BashSession_4 'id -un\n' '*nobody*')" '*nobody*' 'a restarted session keeps its user'
 
 # ---- several at once ----
 (new >"$W/a") & a=$!; (new >"$W/b") & b=$!; wait $a; wait $b
@@ -217,7 +219,7 @@ is "$(ps -eo stat=,args= | grep -v '^Z' | grep -cE '[b]ash -i|[s]leep 10')" 0 '�
 is_root || done_testing
 
 # ---- other worlds ----
-rm -rf "$R/tmp/sandbox-tools"
+rm -rf "$R/.server"; chown 65534 "$R"
 as_user 65534 exec '{"jsonrpc":"2.0","method":"bash_session_new_session","id":1,"params":{"user":"root"}}' >"$W/out"
 is "$(jq -c '[.error.code,.error.message]' "$W/out")" "[-32099,\"Cannot switch to user 'root': server is not running as root\"]" 'an unprivileged server cannot switch: a tool error'
 is "$(as_user 65534 exec '{"jsonrpc":"2.0","method":"bash_session_new_session","id":1,"params":{"user":"nosuch"}}' | code)" -32099 '… whoever it is'

@@ -141,9 +141,9 @@ is "$bad" '' 'kill_knows_the_descendants_of_a_server_that_ends_with_its_input'
 
 # ---- logs ----
 s=$(launch); is "$(ask "$s" complain '{"size":300000}' | jq .id)" 1 'a server that complains'
-grep -q xxxx "$R/tmp/sandbox-tools/server-stderr.log"; ok $? '… is heard in the log'
+grep -q xxxx "$R/.server/server-stderr.log"; ok $? '… is heard in the log'
 is "$(ask "$s" complain '{"size":200000000}' | jq .id)" 1 '… 200 MB'
-[ "$(stat -c %s "$R/tmp/sandbox-tools/server-stderr.log")" -lt 1200000 ]; ok $? 'stderr_of_servers_does_not_fill_the_disk'
+[ "$(stat -c %s "$R/.server/server-stderr.log")" -lt 1200000 ]; ok $? 'stderr_of_servers_does_not_fill_the_disk'
 
 # ---- shutdown ----
 ask "$s" spawn | jq -r '.result.pids[]' >"$W/pids"; ask "$s" stubborn >/dev/null
@@ -153,7 +153,7 @@ within $t 12000; ok $? "stop_server_bounds_inflight_requests ($t ms)"
 like "$(cat "$W/out")" '*666*session terminated*' '… which are answered'
 # shellcheck disable=SC2046
 wait_for gone $(cat "$W/pids"); ok $? '… nothing is left'
-is "$(jq -c . "$R/tmp/sandbox-tools/shutdown-status.json")" '{"errors":[]}' '… a clean status'
+is "$(jq -c . "$R/.server/shutdown-status.json")" '{"errors":[]}' '… a clean status'
 
 # ---- the limit ----
 TOOL_ENV='PATH=/usr/bin:/bin INSPECT_MCP_READLINE_LIMIT_BYTES=100000'
@@ -168,11 +168,11 @@ in_world stop-server
 TOOL_ENV='PATH=/usr/bin:/bin INSPECT_MCP_READLINE_LIMIT_BYTES=many'
 like "$(call version)$(call remote_version)" '*result*result*' 'a_limit_that_is_no_number_breaks_nothing'
 launch >/dev/null; is "$(ask 0 big '{"size":1000000}' | jq -r .result.x | wc -c)" 1000001 '… the default holds'
-grep -q INSPECT_MCP_READLINE_LIMIT_BYTES "$R/tmp/sandbox-tools/server-stderr.log"; ok $? '… and the log says so'
+grep -q INSPECT_MCP_READLINE_LIMIT_BYTES "$R/.server/server-stderr.log"; ok $? '… and the log says so'
 in_world stop-server
 
 # ---- as an unprivileged user ----
-rm -rf "$R/tmp/sandbox-tools"
+rm -rf "$R/.server"; chown 65534 "$R"
 TOOL_ENV='PATH=/usr/bin:/bin'
 as_user 65534 exec '{"jsonrpc":"2.0","method":"mcp_launch_server","id":1,"params":{"server_params":{"command":"python3","args":["/fake"]}}}' >/dev/null
 like "$(as_user 65534 exec '{"jsonrpc":"2.0","method":"mcp_send_request","id":1,"params":{"session_id":0,"request":{"jsonrpc":"2.0","id":1,"method":"env"}}}')" '*"pid"*' 'an unprivileged server serves'

@@ -70,9 +70,13 @@ exec 8>"$W/to"
 pid=$(start 'sleep 1000')
 seq 500 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_poll","params":{"pid":'"$pid"'}}/' >&8
 server=$(server)
-kill -STOP "$server"; sleep 0.2
+# what was written has gone on to the server, as far as that takes it
+is_asleep() { grep -q '^State:.[ST]' "/proc/$1/status"; }
+passed_on() { python3 -c 'import fcntl, sys, termios
+sys.exit(any(fcntl.ioctl(8, termios.FIONREAD, bytes(4))))' && is_asleep "$pipe" && is_asleep "$server"; }
+wait_for passed_on; kill -STOP "$server"
 seq 501 1000 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"remote_version"}/' >&8
-sleep 0.2; kill -9 "$server"
+wait_for passed_on; kill -9 "$server"
 count() { [ "$(wc -l <"$W/out")" -ge "$1" ]; }
 wait_for count 1000
 is "$(jq -r .id "$W/out" | sort -n | uniq -c | awk '$1 == 1' | wc -l):$(wc -l <"$W/out")" '1000:1000' '1000 requests under way: each is answered, once'

@@ -5,6 +5,7 @@
 # tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc docs opt
+TOOL_ENV=INSPECT_SANDBOX_TOOLS_DIR=/tmp/d
 mount -t tmpfs -o size=1m,mode=1777 none "$R/docs"
 mount -t tmpfs -o size=256k,mode=1777 none "$R/tmp"
 fill() { dd if=/dev/zero of="$R/$1/fill" bs=4096 2>/dev/null || :; }
@@ -59,8 +60,8 @@ for d in bin lib lib64; do [ -L /$d ] && ln -s "usr/$d" "$R/$d"; done
 follow "$(rpc exec_remote_start '{"command":"seq 300000; echo oops >&2; dd if=/dev/zero of=/tmp/out bs=4096; echo $?"}' | jq .result.pid)"
 is "$(sha256sum <"$W/out")" "$({ seq 300000; echo 1; } | sha256sum)" 'output of a job needs no disk'
 # a log line that cannot be written is lost, no more
-rm -f "$R/tmp/sandbox-tools/sandbox-tools.sock"
-wait_for test -S "$R/tmp/sandbox-tools/sandbox-tools.sock"; ok $? 'the server binds its socket again'
+rm -f "$R/tmp/d/sandbox-tools.sock"
+wait_for test -S "$R/tmp/d/sandbox-tools.sock"; ok $? 'the server binds its socket again'
 like "$(call remote_version)" '*"result"*' '… and answers'
 in_world stop-server; is "$?:$(servers)" 0:0 'it stops'
 like "$(call remote_version 2>&1)" '*' '(one more start)'
@@ -77,19 +78,17 @@ is "$(servers)" 0 '… nothing runs'
 umount "$R/tmp"
 
 # ---- the place of long replies ----
-mkdir -p "$R/var/tmp"; chmod 1777 "$R/var/tmp"
-mount -t tmpfs -o size=64k,mode=1777 none "$R/var/tmp"
-mkdir "$R/var/tmp/d"; cp "$PROGRAM" "$R/var/t"; mount --bind "$R/opt" "$R/var/tmp/d"; cp "$PROGRAM" "$R/opt/t"
-long() { printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"view","path":"/docs/f"},"id":7}' | env -i INSPECT_SANDBOX_JSON_RPC_RESPONSE_MAX_BYTES=10000 /usr/sbin/chroot "$R" /var/tmp/d/t exec 2>"$W/err"; }
+mkdir -p "$R/srv"; mount -t tmpfs -o size=64k none "$R/srv"
+long() { printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"view","path":"/docs/f"},"id":7}' | env -i INSPECT_SANDBOX_TOOLS_DIR=/srv/d INSPECT_SANDBOX_JSON_RPC_RESPONSE_MAX_BYTES=10000 /usr/sbin/chroot "$R" /t exec 2>"$W/err"; }
 seq 5000 >"$R/docs/f"
 like "$(long)" '*__inspect_json_rpc_response_chunk__*' 'a long reply is stored'
-fill var/tmp
+fill srv
 out=$(long); is "$?:$out" 1: 'no room for it: exit 1, no half of a reply'
 like "$(cat "$W/err")" "error: *$NOSPC" '… saying why'
-rm -rf "$R"/var/tmp/fill "$R"/var/tmp/d-json-rpc-chunks/0/*
-dd if=/dev/zero of="$R/var/tmp/fill" bs=4096 count=12 2>/dev/null
+rm -rf "$R"/srv/fill "$R"/srv/d/chunks/*
+dd if=/dev/zero of="$R/srv/fill" bs=4096 count=12 2>/dev/null
 out=$(long); is "$?:$out" 1: 'room for half of it'
-is "$(ls "$R/var/tmp/d-json-rpc-chunks/0" | wc -l)" 0 '… which is not left behind'
-drain var/tmp
+is "$(ls "$R/srv/d/chunks" | wc -l)" 0 '… which is not left behind'
+drain srv
 like "$(long)" '*__inspect_json_rpc_response_chunk__*' 'with room again it works'
 done_testing

@@ -76,7 +76,7 @@ out=$(call remote_version 2>&1); is "$?" 1 'nowhere to write: the server cannot 
 like "$out" 'error: *Read-only file system' '… and says why'
 like "$(call version)" '*"result"*' '… what needs no server works'
 in_world stop-server; is $? 0 '… and there is nothing to stop'
-mount -t tmpfs -o mode=1777 none "$R/tmp"
+mount -t tmpfs -o mode=1777 none "$R/tmp"; TOOL_ENV="$TOOL_ENV INSPECT_SANDBOX_TOOLS_DIR=/tmp/d"
 like "$(call remote_version)" '*"result"*' 'a read-only root with a /tmp'
 like "$(rpc text_editor '{"command":"create","path":"/srv/f","file_text":"a"}' | jq -r .error.message)" '*Read-only file system*' '… an edit elsewhere is refused'
 like "$(rpc text_editor '{"command":"create","path":"/tmp/f","file_text":"a"}')" '*created*' '… one there is not'
@@ -90,18 +90,18 @@ wait_for eval '[ "$(servers)" = 0 ]'; is "$(servers)" 0 '… which it does'
 mount -o remount,rw "$R/tmp"
 like "$(call remote_version)" '*"result"*' 'writable again: it starts'
 in_world stop-server; is "$?:$(servers)" 0:0 '… and stops'
-umount "$R/tmp"; umount -R "$R"
+umount "$R/tmp"; umount -R "$R"; TOOL_ENV='PATH=/bin'
 
 # ---- the same without privileges ----
 AS='as_user 65534'
-box user; chmod 777 "$R"
+box user; chown 65534 "$R"
 is "$(finish "$(start 'echo hello; exit 3')")" 'hello
 3' 'unprivileged, nothing there: a job'
 pid=$(start 'sleep 107 & echo $!; sleep 108'); sleep 0.5
 rpc exec_remote_kill "{\"pid\":$pid}" >"$W/r"
 wait_for gone "$(jq -r .result.stdout "$W/r")"; ok $? '… is killed with its children'
 as_user 65534 stop-server; is "$?:$(servers)" 0:0 '… it stops'
-chmod 755 "$R"; rm -rf "$R/sandbox-tools"
+chown 0 "$R"; rm -rf "$R/.server"
 out=$(rpc remote_version 2>&1); is "$?" 1 'nowhere it may write: the server cannot start'
 like "$out" '*error: *Permission denied' '… and says why'
 done_testing

@@ -71,14 +71,14 @@ else
 fi
 
 # the age of stored replies, should the clock have jumped: the worst is an error that says it
-C=$W/bin-json-rpc-chunks
+C=$W/d/chunks
 mkdir "$W/bin"; cp "$PROGRAM" "$W/bin/t"; seq 5000 >"$W/f"
 K=__inspect_json_rpc_response_chunk__
 long() { printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"view","path":"%s"},"id":7}' "$W/f" | env INSPECT_SANDBOX_JSON_RPC_RESPONSE_MAX_BYTES=10000 "$W/bin/t" exec; }
 next() { jq -c "{jsonrpc:\"2.0\",id:1,method:\"$K\",params:(.$K|{handle,offset:.next_offset})}" "$W/p" | env INSPECT_SANDBOX_JSON_RPC_RESPONSE_MAX_BYTES=10000 "$W/bin/t" exec; }
 long >"$W/p"
-touch -d '+10 years' "$C"/0/*; long >/dev/null
+touch -d '+10 years' "$C"/*; long >/dev/null
 like "$(next)" "*$K*" 'a stored reply from the future stays readable'
-touch -d '2 hours ago' "$C"/0/*; long >/dev/null
+touch -d '2 hours ago' "$C"/*; long >/dev/null
 is "$(next | jq -c '.error|[.code,.message]')" '[-32000,"chunk handle not found"]' 'one that has aged suddenly is gone, and that is said'
 done_testing

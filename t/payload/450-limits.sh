@@ -92,7 +92,7 @@ finish
 
 # ---- no processes left ----
 nobody() { setpriv --reuid=64123 --regid=64123 --clear-groups "$@"; }
-place c 777; AS=nobody; nobody prlimit --nproc=7:7 "$T" start-server >/dev/null; first=$(server)
+place c 700; chown 64123 "$D"; AS=nobody; nobody prlimit --nproc=7:7 "$T" start-server >/dev/null; first=$(server)
 pid=$(start 'exec sleep 50' | jq .result.pid)
 # each costs one: until none is left
 for i in 1 2 3 4 5 6; do start 'exec sleep 51'; done >"$W/out"

@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "payloads/sandbox-tools/install/home.h"
@@ -143,6 +145,45 @@ static void test_home_is__tells_names_apart(void **state)
 	}
 }
 
+static void test_home_forbids__all_but_the_current_one(void **state)
+{
+	char dir[] = "/tmp/test_payload_install.XXXXXX", path[512];
+	static const struct {
+		const char *program, *current, *link;
+		bool forbidden;
+	} rows[] = {
+		{"/.sbinject/run-" SHA, "/.sbinject/current", SHA, false},
+		{"/.sbinject/run-" SHA, "/.sbinject/current", "0" SHA, true},
+		{"/.sbinject/run-" SHA, "/.sbinject/current", "user/" SHA, false},
+		{"/.sbinject/run-" SHA, "/.sbinject/other", SHA, true},
+		{"/.sbinject/" SHA "." NONCE, "/.sbinject/current", SHA, false},
+		{"/.sbinject/" SHA "." NONCE, "/.sbinject/.sbinject/current", SHA, true},
+		{"/" SHA "." NONCE, "/.sbinject/current", SHA, false},
+		{"/" SHA "." NONCE, "/.sbinject/other", SHA, true},
+		{"/.sbinject/user/" SHA "/run-" SHA, "/.sbinject/current", "user/" SHA, false},
+		{"/.sbinject/user/" SHA "/program", "/.sbinject/current", "user/" SHA, false},
+		{"/.sbinject/user/" SHA "/program", "/.sbinject/other", "user/" SHA, true},
+		{"/.sbinject/user/" SHA "/program", "/.sbinject/user/" SHA "/current", SHA, true},
+		{"/.sbinject/current", "/.sbinject/other", SHA, false},
+		{"/opt/inspect-sandbox-tools", "/opt/other", SHA, false},
+	};
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		snprintf(path, sizeof(path),
+			"cd %s && rm -rf * .s* && mkdir -p .sbinject/user/" SHA
+			" .sbinject/.sbinject opt && ln -s %s .%s",
+			dir, rows[i].link, rows[i].current);
+		assert_int_equal(system(path), 0); /* NOLINT: nothing of it is from outside */
+		snprintf(path, sizeof(path), "%s%s", dir, rows[i].program);
+		assert_int_equal(home_forbids(path, SHA), rows[i].forbidden);
+	}
+	snprintf(path, sizeof(path), "rm -rf %s", dir);
+	assert_int_equal(system(path), 0); /* NOLINT: nothing of it is from outside */
+	assert_true(home_forbids("/run-" SHA, SHA));
+}
+
 static void test_receipt_code__translates_errors(void **state)
 {
 	static const struct {
@@ -178,6 +219,7 @@ int main(void)
 		cmocka_unit_test(test_spec_parse__knows_what_graft_needs),
 		cmocka_unit_test(test_spec_parse__refuses_everything_else),
 		cmocka_unit_test(test_home_is__tells_names_apart),
+		cmocka_unit_test(test_home_forbids__all_but_the_current_one),
 		cmocka_unit_test(test_receipt_code__translates_errors),
 	};
 

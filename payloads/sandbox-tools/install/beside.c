@@ -29,27 +29,22 @@ static int open_own(int parent, const char *leaf)
 	return fd;
 }
 
-/* Two runs may do this at once: what the other one has just made is taken. */
-static int open_home(int parent, const char *leaf)
-{
-	int fd;
-
-	tree_mkdir(parent, leaf, 0700);
-	fd = open_own(parent, leaf);
-	return fd < 0 ? tree_renew_dir(parent, leaf, 0700) : fd;
-}
-
-int beside_move_in(const char *home, const char *delivery, struct fail *fail)
+int beside_move_in(
+	const char *home, const char *delivery, char aside[NAME_MAX + 1], struct fail *fail)
 {
 	char leaf[NAME_MAX + 1];
 	int parent = tree_open_parent(home, leaf, NULL), fd, r;
+	struct stat st;
 
 	if (parent < 0)
 		return fail_sys(fail, parent, "cannot open the directory of '%s'", home);
-	fd = open_home(parent, leaf);
+	r = tree_aside_name(leaf, aside);
+	fd = r < 0 ? r : tree_claim_dir(parent, leaf, 0700, aside);
 	r = fd < 0 ? fd : tree_rename(parent, delivery, fd, delivery);
 	if (r < 0)
 		tree_unlink(parent, delivery);
+	if (fstatat(parent, aside, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		aside[0] = '\0';
 	io_close(&fd);
 	close(parent);
 	return r < 0 ? fail_code(fail, "occupied", "cannot clear '%s': %s", home, strerror(-r)) : 0;

@@ -9,13 +9,15 @@
 #define PAYLOADS_SANDBOX_TOOLS_INSTALL_BESIDE_H
 
 #include <jansson.h>
+#include <limits.h>
 #include <stdbool.h>
 
 #include "payloads/lib/fail.h"
 
-/* Makes the home ours, whatever was called so, and moves the delivery into it: 0, or -1 with 'fail'
-   and without the delivery. */
-int beside_move_in(const char *home, const char *delivery, struct fail *fail);
+/* Makes the home ours and moves the delivery into it: 0, or -1 with 'fail' and without the
+   delivery. What was called so is called 'aside' then, which else is "". */
+int beside_move_in(
+	const char *home, const char *delivery, char aside[NAME_MAX + 1], struct fail *fail);
 /* Deletes these names beside the home, or all deliveries if 'names' is NULL; number removed. */
 int beside_remove(const char *home, const json_t *names);
 /* Is what has the home's name a directory of ours? */

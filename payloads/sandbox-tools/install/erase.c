@@ -2,6 +2,7 @@
 /* Removing an installation. */
 #include "payloads/sandbox-tools/install/erase.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 
 #include "payloads/lib/io.h"
 #include "payloads/lib/tree.h"
+#include "payloads/sandbox-tools/chunk/store.h"
 #include "payloads/sandbox-tools/install/files.h"
 #include "payloads/sandbox-tools/server/service.h"
 #include "payloads/sandbox-tools/text_editor/history.h"
@@ -34,7 +36,7 @@ static int stop_at(struct place *place, int64_t deadline, int *removed, struct f
 		if (service_stop(place, deadline, fail) < 0)
 			return -1;
 		if (place_open(place, false, fail) == 0)
-			*removed += place_erase(place);
+			*removed += store_erase(place) + place_erase(place);
 		if (service_look(place) == SERVICE_ABSENT)
 			return 0;
 	}
@@ -42,52 +44,62 @@ static int stop_at(struct place *place, int64_t deadline, int *removed, struct f
 		fail, "busy", "the service in '%s' is started again and again", place->dir);
 }
 
-/* The text editor keeps what can be undone beside the server's directory. */
-static int remove_history(const struct place *place)
+static int stop_and_close(
+	struct place *place, const struct erase *erase, int *removed, struct fail *fail)
 {
-	char above[PATH_MAX];
-	char *slash;
+	int r = stop_at(place, erase->spec->deadline, removed, fail);
 
-	snprintf(above, sizeof(above), "%s", place->dir);
-	slash = strrchr(above, '/');
-	if (!slash)
-		return 0;
-	slash[slash == above] = '\0';
-	return history_erase(above);
-}
-
-/* The service where the state says it is, else where our environment says it would be. */
-static int stop_service(const struct erase *erase, int *removed, struct fail *fail)
-{
-	const char *recorded = get(erase, "server_dir");
-	struct place place;
-	int r;
-
-	if (!recorded || place_at(&place, recorded, fail) < 0) {
-		if (!erase->place)
-			return 0;
-		place = *erase->place;
-	}
-	r = stop_at(&place, erase->spec->deadline, removed, fail);
-	if (r == 0)
-		*removed += remove_history(&place);
-	place_close(&place);
+	place_close(place);
 	return r;
 }
 
-static bool is_ours(const struct erase *erase, int dirfd, const char *name)
+/* The service where the state says it is, and was before; else where the home leads to. */
+static int stop_service(const struct erase *erase, int *removed, struct fail *fail)
 {
-	const char *recorded = get(erase, "sha256");
-	char hex[SHA256_HEX];
+	static const char *const keys[] = {"server_dir", "former_dir"};
+	struct place place;
+	int found = 0;
 
-	if (files_is_link(dirfd, name, erase->spec->home, hex))
-		return true;
-	return files_digest(dirfd, name, hex) &&
-	       (strcmp(hex, erase->own_digest) == 0 || home_has(erase->home, hex) ||
-		       (recorded && strcmp(hex, recorded) == 0));
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const char *recorded = get(erase, keys[i]);
+
+		if (!recorded || place_at(&place, recorded, fail) < 0)
+			continue;
+		found++;
+		if (stop_and_close(&place, erase, removed, fail) < 0)
+			return -1;
+	}
+	if (found > 0 || !erase->place)
+		return 0;
+	place = *erase->place;
+	return stop_and_close(&place, erase, removed, fail);
 }
 
-/* Replies too long for one piece were spilled beside the program's directory. */
+/* That of a program that was ours, for want of a record. */
+static int stop_beside(const struct erase *erase, const char *path, int *removed, struct fail *fail)
+{
+	struct place place;
+
+	if (erase->state || !path || place_of(&place, path, fail) < 0)
+		return 0;
+	return stop_and_close(&place, erase, removed, fail);
+}
+
+/* What is ours in a directory that another user made where releases of old spilled to. */
+static int remove_own_chunks(int parent, const char *name)
+{
+	int fd = tree_open_dir(parent, name), removed = 0;
+	char own[24];
+	struct stat st;
+
+	snprintf(own, sizeof(own), "%lu", (unsigned long)geteuid());
+	if (fd >= 0 && fstatat(fd, own, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == geteuid())
+		removed = tree_remove(fd, own, CHUNKS_BUDGET) == 0;
+	io_close(&fd);
+	return removed;
+}
+
+/* Releases of old spilled long replies beside the program's directory. */
 static int remove_chunks(int parent, const char *dir_name)
 {
 	char name[NAME_MAX + 1];
@@ -95,8 +107,10 @@ static int remove_chunks(int parent, const char *dir_name)
 	int n = snprintf(name, sizeof(name), "%s%s", dir_name, CHUNKS_SUFFIX);
 
 	if (n >= (int)sizeof(name) || fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		!S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+		!S_ISDIR(st.st_mode))
 		return 0;
+	if (st.st_uid != geteuid())
+		return remove_own_chunks(parent, name);
 	return tree_remove(parent, name, CHUNKS_BUDGET) == 0;
 }
 
@@ -140,24 +154,39 @@ static void restore_mode(const struct erase *erase, int fd)
 		fchmod(fd, (mode_t)mode & 07777);
 }
 
-static int remove_program(const struct erase *erase, const char *path)
+/* 1 removed, 0 there is none of ours, or it is not ours to remove, -errno. */
+static int unlink_program(const struct erase *erase, int dirfd, const char *leaf)
+{
+	const struct files_ours ours = {erase->home, erase->self, get(erase, "sha256")};
+	char hex[SHA256_HEX];
+	int r = files_is_ours(&ours, dirfd, leaf, hex) ? tree_unlink(dirfd, leaf) : -ENOENT;
+
+	/* the same program, mounted there or on a read-only file system, was there before us */
+	if (r == -ENOENT || r == -EBUSY || r == -EROFS)
+		return 0;
+	return r < 0 ? r : 1;
+}
+
+static int remove_program(
+	const struct erase *erase, const char *path, int *removed, struct fail *fail)
 {
 	char name[NAME_MAX + 1], leaf[NAME_MAX + 1];
-	int parent = open_above(path, name, leaf), removed = 0, fd;
+	int parent = open_above(path, name, leaf), fd, r = 0;
 
+	*removed = 0;
 	if (parent < 0)
 		return 0;
 	fd = tree_open_dir(parent, name);
 	if (fd >= 0 && files_is_own_dir(fd)) {
 		files_sweep(fd);
-		removed += tree_sweep(fd);
-		if (is_ours(erase, fd, leaf))
-			removed += tree_unlink(fd, leaf) == 0;
+		*removed = tree_sweep(fd);
+		r = unlink_program(erase, fd, leaf);
+		*removed += r > 0;
 		restore_mode(erase, fd);
 	}
 	io_close(&fd);
 	close(parent);
-	return removed;
+	return r < 0 ? fail_sys(fail, r, "cannot delete '%s'", path) : 0;
 }
 
 /* What the service left around the program, and without a record the directory, if it held nothing
@@ -191,19 +220,26 @@ static int remove_links(const struct erase *erase, const char *path)
 int erase_run(const struct erase *erase, int *ret_removed, struct fail *fail)
 {
 	const char *path = get(erase, "path");
-	int removed = 0, program;
+	int removed = home_retire(erase->home), program;
 
 	if (!path)
 		path = erase->spec->path;
 	removed += remove_links(erase, path);
-	program = remove_program(erase, path);
-	removed += program;
-	if (stop_service(erase, &removed, fail) < 0)
+	if (remove_program(erase, path, &program, fail) < 0)
 		return -1;
+	removed += program;
+	if (stop_service(erase, &removed, fail) < 0 ||
+		(program > 0 && stop_beside(erase, path, &removed, fail) < 0))
+		return -1;
+	if (erase->tmpdir)
+		removed += history_erase(erase->tmpdir);
 	removed += remove_surroundings(erase, path, program > 0);
 	removed += files_remove_parents(json_object_get(erase->state, "parents"), 0);
+	removed += files_put_back(json_object_get(erase->state, "aside"), 0);
 	removed += remove_home_chunks(erase->home);
-	removed += home_erase(erase->home, erase->keep_deliveries);
+	home_write_server(erase->home, NULL, fail);
+	if (!home_erase(erase->home, erase->keep_deliveries, &removed))
+		return fail_code(fail, "busy", "'%s' cannot be emptied", erase->spec->home);
 	*ret_removed = removed;
 	return 0;
 }

@@ -14,19 +14,21 @@
 #include "payloads/sandbox-tools/install/spec.h"
 #include "payloads/sandbox-tools/server/place.h"
 
-/* Links and program go first, so that nobody can start the service again while it is stopped. */
+/* What the service could be started by goes first (see home_retire()), then links and program, so
+   that nobody starts it again once it is stopped. */
 struct erase {
 	struct home *home;
 	const json_t *state;	 /* NULL if there is none */
 	const struct spec *spec; /* path and links where the state says nothing */
-	const char *own_digest;
+	const struct sys_self *self;
 	const struct place *place; /* where the service is if the state does not say */
+	const char *tmpdir;	   /* where the text editor keeps what can be undone */
 	bool keep_deliveries;	   /* see home_erase() */
 };
 
 /* Removes everything and stops the service. 0 and the number of things removed, or -1 with
-   'fail' when the service could not be stopped; then its place, the record and the home are still
-   there. A server of another PID namespace is none of ours and left alone. */
+   'fail' when the service could not be stopped or something could not be deleted; then the record
+   is still there. A server of another PID namespace is none of ours and left alone. */
 int erase_run(const struct erase *erase, int *ret_removed, struct fail *fail);
 
 #endif

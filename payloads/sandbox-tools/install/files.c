@@ -15,7 +15,7 @@
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
 #include "payloads/lib/tree.h"
-#include "payloads/sandbox-tools/install/way.h"
+#include "payloads/lib/way.h"
 
 #define SWAP_NAMES 2 /* RENAME_EXCHANGE */
 #define TEMPORARY ".sbinject-new-"
@@ -28,25 +28,32 @@ struct noted {
 	struct files_notes *notes;
 };
 
-static int note(struct files_notes *notes, const char *path)
+static int note(struct files_notes *notes, json_t *list, const char *path)
 {
-	size_t last = json_array_size(notes->parents);
+	size_t last = json_array_size(list);
 	int r;
 
-	if (json_array_append_new(notes->parents, json_string(path)) < 0)
+	if (json_array_append_new(list, json_string(path)) < 0)
 		return -ENOMEM;
 	r = notes->save(notes);
 	if (r < 0)
-		json_array_remove(notes->parents, last);
+		json_array_remove(list, last);
 	return r;
+}
+
+static void forget_last(json_t *list)
+{
+	json_array_remove(list, json_array_size(list) - 1);
 }
 
 static int note_made(struct tree_made *made, const char *path)
 {
-	return note(((struct noted *)made)->notes, path);
+	struct files_notes *notes = ((struct noted *)made)->notes;
+
+	return note(notes, notes->parents, path);
 }
 
-bool files_digest(int dirfd, const char *name, char hex[SHA256_HEX])
+bool files_digest(int dirfd, const char *name, const struct sys_self *self, char hex[SHA256_HEX])
 {
 	int fd = io_open(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	struct stat st;
@@ -55,7 +62,11 @@ bool files_digest(int dirfd, const char *name, char hex[SHA256_HEX])
 	if (fd < 0)
 		return false;
 	good = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-	       st.st_size <= PROGRAM_MAX && sys_digest(fd, hex) == 0;
+	       st.st_size <= PROGRAM_MAX;
+	if (good && sys_is_self(self, &st))
+		memcpy(hex, self->hex, SHA256_HEX);
+	else if (good)
+		good = sys_digest(fd, hex) == 0;
 	close(fd);
 	return good;
 }
@@ -74,6 +85,15 @@ bool files_is_link(int dirfd, const char *name, const char *home, char hex[SHA25
 		return false;
 	memcpy(hex, target + len + 1, SHA256_HEX);
 	return true;
+}
+
+bool files_is_ours(const struct files_ours *ours, int dirfd, const char *name, char hex[SHA256_HEX])
+{
+	if (files_is_link(dirfd, name, ours->home->path, hex))
+		return true;
+	return files_digest(dirfd, name, ours->self, hex) &&
+	       (strcmp(hex, ours->self->hex) == 0 || home_has(ours->home, hex) ||
+		       (ours->recorded && strcmp(hex, ours->recorded) == 0));
 }
 
 bool files_is_own_dir(int fd)
@@ -102,30 +122,56 @@ static int open_parent(const char *path, char *leaf, struct files_notes *notes, 
 	return way_open(path, leaf, fail);
 }
 
-/* The last directory: a real one, ours. What else is there is moved out of the way. */
+static bool is_there(int dirfd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int note_aside(struct files_notes *notes, const char *path, const char *name, char *aside)
+{
+	char whole[SPEC_PATH_MAX + NAME_MAX + 1];
+
+	snprintf(whole, sizeof(whole), "%s%s", path, aside + strlen(name));
+	return note(notes, notes->aside, whole);
+}
+
+/* A new directory, noted before it is made, as is the name of what may have to go aside for it. */
+static int claim_dir(int parent, const char *name, const char *path, struct files_notes *notes,
+	struct fail *fail)
+{
+	bool was = is_there(parent, name);
+	char aside[NAME_MAX + 1];
+	int r = tree_aside_name(name, aside), fd;
+
+	if (r == 0)
+		r = note_aside(notes, path, name, aside);
+	if (r == 0 && (r = note(notes, notes->parents, path)) < 0)
+		forget_last(notes->aside);
+	if (r < 0)
+		return fail_sys(fail, r, "cannot record '%s'", path);
+	fd = tree_claim_dir(parent, name, 0700, aside);
+	if (fd < 0)
+		forget_last(notes->parents);
+	if (!is_there(parent, aside))
+		forget_last(notes->aside);
+	if (fd < 0 && was)
+		return fail_code(fail, "occupied", "cannot clear '%s': %s", path, strerror(-fd));
+	return fd < 0 ? fail_sys(fail, fd, "cannot create '%s'", path) : fd;
+}
+
+/* The last directory: a real one, ours. */
 static int open_own_dir(int parent, const char *name, const char *path, struct files_notes *notes,
 	struct fail *fail)
 {
 	int fd = tree_open_dir(parent, name);
 	struct stat st;
-	bool was;
-	int r;
 
 	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid())
 		return fd;
-	was = fd != -ENOENT;
 	io_close(&fd);
-	r = note(notes, path);
-	if (r < 0)
-		return fail_sys(fail, r, "cannot record '%s'", path);
-	fd = tree_renew_dir(parent, name, 0700);
-	if (fd < 0)
-		json_array_remove(notes->parents, json_array_size(notes->parents) - 1);
-	if (fd < 0 && was)
-		return fail_code(fail, "occupied", "cannot clear '%s': %s", path, strerror(-fd));
-	if (fd < 0)
-		return fail_sys(fail, fd, "cannot create '%s'", path);
-	return fd;
+	return claim_dir(parent, name, path, notes, fail);
 }
 
 /* Calls 'fn' for each name in the directory until it returns false: whether it never did. */
@@ -182,7 +228,7 @@ static void make_private(struct files_target *target)
 		target->dir_mode = mode;
 }
 
-static bool is_noexec(int fd)
+bool files_is_noexec(int fd)
 {
 	struct statvfs fs;
 
@@ -228,9 +274,7 @@ int files_open(
 	close(parent);
 	if (target->dir < 0)
 		return -1;
-	files_sweep(target->dir);
-	make_private(target);
-	target->form = is_noexec(target->dir) ? FILES_LINK : FILES_FILE;
+	target->form = files_is_noexec(target->dir) ? FILES_LINK : FILES_FILE;
 	return 0;
 }
 
@@ -293,18 +337,11 @@ static int replace(struct files_target *target, const char *temporary)
 		strcpy(target->spare, temporary);
 		return 0;
 	}
-	if (errno == EROFS || errno == EACCES || errno == ENOSPC)
+	if (errno == EROFS || errno == EACCES || errno == ENOSPC || errno == EBUSY)
 		return -errno;
 	snprintf(target->spare, sizeof(target->spare), "%.200s.old", temporary);
-	if (linkat(dir, target->leaf, dir, target->spare, 0) < 0) {
+	if (linkat(dir, target->leaf, dir, target->spare, 0) < 0)
 		target->spare[0] = '\0';
-		if (errno == EPERM || errno == EISDIR) {
-			int r = tree_clear(dir, target->leaf);
-
-			if (r < 0)
-				return r;
-		}
-	}
 	return renameat(dir, temporary, dir, target->leaf) < 0 ? -errno : 0;
 }
 
@@ -358,35 +395,61 @@ static int put_temporary(struct files_target *target, const struct home *home, c
 	return put_link(target, home, hex, temporary);
 }
 
-/* Whether the right thing is there already; else 'was' tells what is. */
-static bool is_placed(struct files_target *target, const struct home *home, const char *hex)
+/* On a read-only file system only what is there can stand; and with no server directory beside it,
+   it is no name of the service. */
+static int accept(const struct files_target *target, struct fail *fail)
 {
-	char found[SHA256_HEX] = "";
-	struct stat st;
-
-	if (target->dir < 0 || fstatat(target->dir, target->leaf, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return false;
-	target->was = FILES_OTHER;
-	if (S_ISLNK(st.st_mode))
-		files_is_link(target->dir, target->leaf, home->path, found);
-	else
-		files_digest(target->dir, target->leaf, found);
-	if (strcmp(found, hex) == 0)
-		target->was = FILES_SAME;
-	if (target->was == FILES_OTHER || st.st_uid != geteuid())
-		return false;
-	return target->form == FILES_LINK ? S_ISLNK(st.st_mode) : (st.st_mode & 07777) == 0755;
-}
-
-/* On a read-only file system only what is there can stand. */
-static int accept(struct files_target *target, bool placed, struct fail *fail)
-{
-	if (placed)
-		target->form = FILES_FILE;
-	else if (target->was != FILES_ABSENT)
+	if (!target->right && target->was != FILES_ABSENT)
 		return fail_code(fail, "readonly",
 			"'%s' is another program, on a read-only file system", target->path);
 	return 0;
+}
+
+/* An executable at the path that all hosts have agreed on was put there by one of them, to be
+   replaced by the next. Nobody else has a use for that name. */
+static bool is_hosts(const char *path, const struct stat *st)
+{
+	return strcmp(path, FILES_AGREED) == 0 && S_ISREG(st->st_mode) && (st->st_mode & S_IXUSR);
+}
+
+int files_look(struct files_target *target, const struct files_ours *ours, const char *hex,
+	struct fail *fail)
+{
+	char found[SHA256_HEX] = "";
+	struct stat st;
+	bool is_ours;
+
+	if (target->dir < 0 || fstatat(target->dir, target->leaf, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	is_ours = files_is_ours(ours, target->dir, target->leaf, found);
+	target->was = strcmp(found, hex) == 0 ? FILES_SAME : FILES_OTHER;
+	target->usable = target->was == FILES_SAME && st.st_uid == geteuid() &&
+			 (S_ISLNK(st.st_mode) || (st.st_mode & 0122) == S_IXUSR);
+	target->right =
+		target->usable &&
+		(target->form == FILES_LINK ? S_ISLNK(st.st_mode) : (st.st_mode & 07777) == 0755);
+	if (target->form == FILES_NONE)
+		return accept(target, fail);
+	if (!is_ours && !is_hosts(target->path, &st))
+		return fail_code(
+			fail, "occupied", "'%s' exists and is not our program", target->path);
+	return 0;
+}
+
+static int put_at_path(struct files_target *target, const struct home *home, const char *hex,
+	const char *temporary)
+{
+	int r = put_temporary(target, home, hex, temporary);
+
+	if (r < 0)
+		return r;
+	if (target->was != FILES_ABSENT)
+		r = replace(target, temporary);
+	else if (renameat(target->dir, temporary, target->dir, target->leaf) < 0)
+		r = -errno;
+	if (r < 0)
+		unlinkat(target->dir, temporary, 0);
+	return r;
 }
 
 int files_place(struct files_target *target, const struct home *home, const char *hex,
@@ -394,27 +457,25 @@ int files_place(struct files_target *target, const struct home *home, const char
 {
 	struct tree_parent parent;
 	char temporary[64];
-	bool placed = is_placed(target, home, hex);
 	int r;
 
 	if (target->form == FILES_NONE)
-		return accept(target, placed, fail);
-	if (placed)
+		return 0;
+	files_sweep(target->dir);
+	make_private(target);
+	if (target->right)
 		return 0;
 	snprintf(temporary, sizeof(temporary), TEMPORARY "%.32s", nonce);
 	tree_parent_open(&parent, target->dir);
-	r = put_temporary(target, home, hex, temporary);
-	if (r == 0) {
-		if (target->was == FILES_ABSENT)
-			r = renameat(target->dir, temporary, target->dir, target->leaf) < 0 ? -errno
-											    : 0;
-		else
-			r = replace(target, temporary);
-		if (r < 0)
-			unlinkat(target->dir, temporary, 0);
-	}
+	r = put_at_path(target, home, hex, temporary);
 	target->placed = r == 0;
 	tree_parent_close(&parent);
+	/* nobody can replace what is mounted there; the right program need not be */
+	if (r == -EBUSY && target->usable)
+		return 0;
+	if (r == -EBUSY)
+		return fail_code(
+			fail, "occupied", "another program is mounted at '%s'", target->path);
 	return r < 0 ? fail_sys(fail, r, "cannot place '%s'", target->path) : 0;
 }
 
@@ -427,11 +488,9 @@ void files_restore(struct files_target *target)
 	if (!target->placed)
 		return;
 	tree_parent_open(&parent, target->dir);
-	/* a directory cannot be renamed over the file */
 	if (target->spare[0] == '\0')
 		unlinkat(target->dir, target->leaf, 0);
-	else if (renameat(target->dir, target->spare, target->dir, target->leaf) < 0 &&
-		 unlinkat(target->dir, target->leaf, 0) == 0)
+	else
 		renameat(target->dir, target->spare, target->dir, target->leaf);
 	tree_parent_close(&parent);
 	target->placed = false;
@@ -450,22 +509,26 @@ void files_commit(struct files_target *target)
 	target->spare[0] = '\0';
 }
 
-bool files_find(const char *path, const char *home, const char *hex, enum files_form *ret_form)
+bool files_find(
+	const char *path, const char *home, const struct sys_self *self, enum files_form *ret_form)
 {
 	char leaf[NAME_MAX + 1], found[SHA256_HEX] = "", dir[SPEC_PATH_MAX + 1];
 	int fd = tree_open_parent(path, leaf, NULL);
 
 	*ret_form = FILES_NONE;
-	if (fd >= 0 && files_digest(fd, leaf, found))
+	if (fd >= 0 && files_digest(fd, leaf, self, found))
 		*ret_form = FILES_FILE;
 	else if (fd >= 0 && files_is_link(fd, leaf, home, found))
 		*ret_form = FILES_LINK;
 	io_close(&fd);
-	if (*ret_form != FILES_NONE)
-		return strcmp(found, hex) == 0;
 	snprintf(dir, sizeof(dir), "%s", path);
 	*strrchr(dir, '/') = '\0';
-	return is_read_only(dir);
+	if (*ret_form != FILES_NONE && strcmp(found, self->hex) != 0)
+		return false;
+	if (!is_read_only(dir))
+		return *ret_form != FILES_NONE;
+	*ret_form = FILES_NONE;
+	return true;
 }
 
 const char *files_form_word(enum files_form form)
@@ -575,4 +638,21 @@ int files_remove_parents(const json_t *parents, size_t from)
 		close(dir);
 	}
 	return removed;
+}
+
+int files_put_back(const json_t *aside, size_t from)
+{
+	int restored = 0;
+
+	for (size_t i = json_array_size(aside); i > from; i--) {
+		const char *path = json_string_value(json_array_get(aside, i - 1));
+		char leaf[NAME_MAX + 1];
+		int dir = path ? tree_open_parent(path, leaf, NULL) : -1;
+
+		if (dir < 0)
+			continue;
+		restored += tree_put_back(dir, leaf) == 0;
+		close(dir);
+	}
+	return restored;
 }

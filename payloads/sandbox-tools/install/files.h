@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The files of an installation outside its home: the program at the contract path and the links
- * to it. Every change can be taken back; nothing of somebody else's is followed or overwritten
- * half-way.
+ * to it. Every change can be taken back; nothing of somebody else's is followed, overwritten or
+ * deleted. What another user made of the program's own directory is moved aside, and kept there.
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_INSTALL_FILES_H
 #define PAYLOADS_SANDBOX_TOOLS_INSTALL_FILES_H
@@ -14,12 +14,18 @@
 
 #include "payloads/lib/fail.h"
 #include "payloads/lib/sha256.h"
+#include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/install/home.h"
 #include "payloads/sandbox-tools/install/spec.h"
 
-/* Where the directories that are made are noted: an array, and how to put it on disk. */
+/* The path that inspect_ai and this program have agreed on: an executable there is one that a host
+   put there itself. */
+#define FILES_AGREED "/var/tmp/.da7be258e003d428/inspect-sandbox-tools"
+
+/* Where the directories that are made are noted, and what is moved aside for them, by its new path:
+   arrays, and how to put them on disk. */
 struct files_notes {
-	json_t *parents;			/* borrowed */
+	json_t *parents, *aside;		/* borrowed */
 	int (*save)(struct files_notes *notes); /* 0 or -errno */
 };
 
@@ -29,6 +35,14 @@ enum files_was { FILES_ABSENT, FILES_SAME, FILES_OTHER };
    system there runs no programs or is full; or nothing, where that is read-only. */
 enum files_form { FILES_FILE, FILES_LINK, FILES_NONE };
 
+/* What tells our programs from those of others: a link into the home; the digest of what runs, of
+   what is in the home, or of what the record says was placed. */
+struct files_ours {
+	const struct home *home;
+	const struct sys_self *self;
+	const char *recorded; /* NULL if there is no record */
+};
+
 /* The program at the contract path. */
 struct files_target {
 	const char *path; /* borrowed */
@@ -37,25 +51,32 @@ struct files_target {
 	char spare[NAME_MAX + 1]; /* the former file under a temporary name, "" if there is none */
 	enum files_was was;
 	enum files_form form;
+	bool right;	 /* nothing has to be put there */
+	bool usable;	 /* … nor can be, if what is there is mounted there */
 	bool placed;	 /* we put a new file or link there */
 	mode_t dir_mode; /* that an existing directory had and lost; else 0 */
 };
 
-#define FILES_TARGET_INIT                                            \
-	{                                                            \
-		NULL, -1, "", "", FILES_ABSENT, FILES_FILE, false, 0 \
+#define FILES_TARGET_INIT                                          \
+	{                                                          \
+		.dir = -1, .was = FILES_ABSENT, .form = FILES_FILE \
 	}
 
-/* Opens the directory of 'path', making and noting what is missing, makes it private, and finds out
-   what can stand there. 0 or -1 with 'fail'. */
+/* Opens the directory of 'path', making and noting what is missing, and finds out what can stand
+   there. 0 or -1 with 'fail'. */
 int files_open(struct files_target *target, const char *path, struct files_notes *notes,
+	struct fail *fail);
+/* Finds out what stands there, beside the program of digest 'hex'. 0, or -1 with 'fail' (code
+   "occupied") when it is neither ours nor a host's. */
+int files_look(struct files_target *target, const struct files_ours *ours, const char *hex,
 	struct fail *fail);
 /* Makes and notes the missing directories above 'path', as far as that is possible. */
 void files_make_parents(const char *path, struct files_notes *notes);
 /* A new file dirfd/name, 0755, with the content of 'from', whose digest is 'hex': 0 or -errno. */
 int files_copy(int from, const char *hex, int dirfd, const char *name);
-/* Puts home/<hex>, or a link to it, at the path, never leaving it missing or partial. Where nothing
-   can be put, that is no failure, unless another program is there. */
+/* Makes the directory private and puts home/<hex>, or a link to it, at the path, never leaving it
+   missing or partial. Where nothing can be put, that is no failure, unless another program is
+   mounted there. */
 int files_place(struct files_target *target, const struct home *home, const char *hex,
 	const char *nonce, struct fail *fail);
 /* Takes files_place back. */
@@ -76,14 +97,24 @@ int files_unlink(const json_t *links, const char *path);
 /* Removes directories from the array's end to 'from', as far as they are empty; number removed. */
 int files_remove_parents(const json_t *parents, size_t from);
 
+/* Gives what was moved aside its name back, from the array's end to 'from', where that is free
+   again; number of things. */
+int files_put_back(const json_t *aside, size_t from);
+
 /* Is it a directory of our own that nobody else can write to? */
 bool files_is_own_dir(int fd);
-/* Digest of dirfd/name: true if it is a regular file of ours and of a program's size. */
-bool files_digest(int dirfd, const char *name, char hex[SHA256_HEX]);
+bool files_is_noexec(int fd);
+/* Digest of dirfd/name: true if it is a regular file of ours and of a program's size. It is not
+   read if it is the program that runs. */
+bool files_digest(int dirfd, const char *name, const struct sys_self *self, char hex[SHA256_HEX]);
+/* Is dirfd/name a program of ours? 'hex' is its digest, then and for other files of our user. */
+bool files_is_ours(
+	const struct files_ours *ours, int dirfd, const char *name, char hex[SHA256_HEX]);
 /* Is dirfd/name a link to a binary in the home? Then 'hex' is its digest by name. */
 bool files_is_link(int dirfd, const char *name, const char *home, char hex[SHA256_HEX]);
-/* Does the program of that digest stand at 'path', or can nothing stand there? */
-bool files_find(const char *path, const char *home, const char *hex, enum files_form *ret_form);
+/* Does the program that runs stand at 'path', or can nothing stand there? */
+bool files_find(
+	const char *path, const char *home, const struct sys_self *self, enum files_form *ret_form);
 /* "file", "link" or "none". */
 const char *files_form_word(enum files_form form);
 

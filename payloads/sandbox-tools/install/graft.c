@@ -141,11 +141,15 @@ static bool is_wanted(const struct graft *graft)
 
 static int make_home(struct graft *graft, struct fail *fail)
 {
+	char aside[NAME_MAX + 1];
+	int r;
+
 	if (graft->was) {
 		fchmod(graft->home.fd, 0700);
 		return 0;
 	}
-	graft->home.fd = tree_renew_dir(graft->parent, graft->leaf, 0700);
+	r = tree_aside_name(graft->leaf, aside);
+	graft->home.fd = r < 0 ? r : tree_claim_dir(graft->parent, graft->leaf, 0700, aside);
 	graft->made = graft->home.fd >= 0;
 	return graft->made ? 0
 			   : fail_sys(fail, graft->home.fd, "cannot make '%s'", graft->spec.home);
@@ -176,8 +180,8 @@ static void take_back(const struct graft *graft)
 	if (graft->placed && fstatat(graft->home.fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		st.st_ino == graft->copy.st_ino && st.st_dev == graft->copy.st_dev)
 		unlinkat(graft->home.fd, name, 0);
-	if (graft->made)
-		tree_rmdir(graft->parent, graft->leaf);
+	if (graft->made && tree_rmdir(graft->parent, graft->leaf) == 0)
+		tree_put_back_from(graft->parent, graft->leaf);
 }
 
 /* ---- the whole ---- */

@@ -15,8 +15,12 @@
 
 #include "payloads/lib/io.h"
 #include "payloads/lib/tree.h"
+#include "payloads/sandbox-tools/server/place.h"
 
 #define STATE_MAX 65536
+#define STATE_FRESH HOME_STATE ".new"
+#define CURRENT_FRESH HOME_CURRENT ".new"
+#define LINK_FRESH "link.new"
 #define KEPT_PREFIX "run-"
 #define NONCE_LENGTH 32
 #define DELIVERY_SECS 600 /* how long a delivered binary may wait for its install */
@@ -46,6 +50,76 @@ bool home_is_kept(const char *name)
 {
 	return strncmp(name, KEPT_PREFIX, strlen(KEPT_PREFIX)) == 0 &&
 	       home_is_binary(name + strlen(KEPT_PREFIX));
+}
+
+/* <home>/user/<sha256> becomes <home>. */
+static bool strip_user(char *path)
+{
+	char *sha256 = strrchr(path, '/'), *user;
+
+	if (!sha256 || !home_is_binary(sha256 + 1))
+		return false;
+	*sha256 = '\0';
+	user = strrchr(path, '/');
+	if (user && strcmp(user + 1, HOME_USER) == 0) {
+		*user = '\0';
+		return true;
+	}
+	*sha256 = '/';
+	return false;
+}
+
+/* The home that a program of that path is in, if it is in one. */
+static bool find_home(const char *program, char home[PATH_MAX])
+{
+	const char *leaf = strrchr(program, '/');
+
+	if (!leaf || leaf - program >= PATH_MAX)
+		return false;
+	snprintf(home, PATH_MAX, "%.*s", (int)(leaf - program), program);
+	return strip_user(home) || home_is_delivery(leaf + 1) || home_is_kept(leaf + 1);
+}
+
+static const char *leaf_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Whatever it leads to is called by the digest. */
+static bool is_current(const char *home, const char *hex)
+{
+	char path[PATH_MAX + sizeof("/" HOME_NAME "/" HOME_CURRENT)], target[PATH_MAX];
+	bool is_beside = strcmp(leaf_of(home), HOME_NAME) != 0;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/" HOME_CURRENT, home);
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n < 0 && is_beside) {
+		snprintf(path, sizeof(path), "%s/" HOME_NAME "/" HOME_CURRENT, home);
+		n = readlink(path, target, sizeof(target) - 1);
+	}
+	target[n < 0 ? 0 : n] = '\0';
+	return strcmp(leaf_of(target), hex) == 0;
+}
+
+bool home_forbids(const char *program, const char *hex)
+{
+	char home[PATH_MAX];
+
+	return find_home(program, home) && !is_current(home, hex);
+}
+
+static bool is_own_name(const char *name)
+{
+	static const char *const names[] = {HOME_LOCK, HOME_STATE, STATE_FRESH, HOME_CURRENT,
+		CURRENT_FRESH, LINK_FRESH, HOME_USER};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return home_is_binary(name) || home_is_delivery(name) || home_is_kept(name);
 }
 
 /* ---- the directory ---- */
@@ -155,12 +229,14 @@ static int remove_entries(const struct home *home,
 	return removed;
 }
 
-/* An entry that cannot be deleted as a whole gets another name at least. */
+/* Under a name of ours. An entry that cannot be deleted as a whole gets another name at least. */
 static bool is_foreign(const struct home *home, const char *name, void *data)
 {
 	struct stat st;
 
 	(void)data;
+	if (!is_own_name(name) && strcmp(name, PLACE_NAME) != 0)
+		return false;
 	return fstatat(home->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid != geteuid() &&
 	       tree_clear(home->fd, name) < 0;
 }
@@ -287,7 +363,6 @@ static int rename_over(const struct home *home, const char *from, const char *na
 
 int home_write_state(const struct home *home, const json_t *state, struct fail *fail)
 {
-	static const char fresh[] = HOME_STATE ".new";
 	char *text;
 	int fd, r;
 
@@ -298,13 +373,13 @@ int home_write_state(const struct home *home, const json_t *state, struct fail *
 	text = json_dumps(state, JSON_ENSURE_ASCII | JSON_INDENT(1));
 	if (!text)
 		return fail_sys(fail, ENOMEM, "cannot write '%s/%s'", home->path, HOME_STATE);
-	free_name(home, fresh);
-	fd = io_open(home->fd, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	free_name(home, STATE_FRESH);
+	fd = io_open(home->fd, STATE_FRESH, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 	r = fd < 0 ? fd : io_write_full(fd, text, strlen(text), IO_NEVER);
 	free(text);
 	io_close(&fd);
 	if (r == 0)
-		r = rename_over(home, fresh, HOME_STATE);
+		r = rename_over(home, STATE_FRESH, HOME_STATE);
 	return r < 0 ? fail_sys(fail, r, "cannot write '%s/%s'", home->path, HOME_STATE) : 0;
 }
 
@@ -318,17 +393,55 @@ bool home_read_current(const struct home *home, char hex[SHA256_HEX])
 	return strspn(hex, "0123456789abcdef") == SHA256_HEX - 1;
 }
 
-int home_write_current(const struct home *home, const char *hex, struct fail *fail)
+static int write_link(
+	const struct home *home, const char *name, const char *target, struct fail *fail)
 {
-	static const char fresh[] = HOME_CURRENT ".new";
-
 	int r;
 
-	free_name(home, fresh);
-	r = symlinkat(hex, home->fd, fresh) < 0 ? -errno : rename_over(home, fresh, HOME_CURRENT);
-	if (r < 0)
-		return fail_sys(fail, r, "cannot write '%s/%s'", home->path, HOME_CURRENT);
+	free_name(home, LINK_FRESH);
+	r = symlinkat(target, home->fd, LINK_FRESH) < 0 ? -errno
+							: rename_over(home, LINK_FRESH, name);
+	return r < 0 ? fail_sys(fail, r, "cannot write '%s/%s'", home->path, name) : 0;
+}
+
+int home_write_current(const struct home *home, const char *hex, struct fail *fail)
+{
+	return write_link(home, HOME_CURRENT, hex, fail);
+}
+
+bool home_read_server(const struct home *home, char dir[PATH_MAX])
+{
+	ssize_t n = home->fd < 0 ? -1 : readlinkat(home->fd, PLACE_NAME, dir, PATH_MAX - 1);
+
+	dir[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+int home_write_server(const struct home *home, const char *dir, struct fail *fail)
+{
+	char there[PATH_MAX];
+	bool is_link = home_read_server(home, there);
+
+	if (is_link && dir && strcmp(there, dir) == 0)
+		return 0;
+	if (dir)
+		return write_link(home, PLACE_NAME, dir, fail);
+	if (is_link && unlinkat(home->fd, PLACE_NAME, 0) < 0)
+		return fail_sys(fail, errno, "cannot remove '%s/" PLACE_NAME "'", home->path);
 	return 0;
+}
+
+void home_forget(const char *delivery)
+{
+	char path[PATH_MAX], leaf[NAME_MAX + 1];
+	int parent;
+
+	if (!find_home(delivery, path) || strcmp(leaf_of(path), HOME_NAME) != 0)
+		return;
+	parent = tree_open_parent(path, leaf, NULL);
+	if (parent >= 0)
+		tree_rmdir(parent, leaf);
+	io_close(&parent);
 }
 
 bool home_has(const struct home *home, const char *hex)
@@ -350,17 +463,16 @@ static bool is_same_file(int dirfd, const char *one, const char *other)
 
 int home_link(const struct home *home, const char *from, const char *name)
 {
-	static const char fresh[] = "link.new";
 	int r;
 
 	if (is_same_file(home->fd, from, name))
 		return 0;
-	free_name(home, fresh);
-	r = linkat(home->fd, from, home->fd, fresh, 0) < 0 ? -errno : 0;
+	free_name(home, LINK_FRESH);
+	r = linkat(home->fd, from, home->fd, LINK_FRESH, 0) < 0 ? -errno : 0;
 	if (r == 0)
-		r = rename_over(home, fresh, name);
+		r = rename_over(home, LINK_FRESH, name);
 	if (r < 0) {
-		free_name(home, fresh);
+		free_name(home, LINK_FRESH);
 		free_name(home, name);
 	}
 	return r;
@@ -419,29 +531,63 @@ void home_sweep(const struct home *home, const char *hex, const char *keep)
 	remove_entries(home, is_swept, &sweep);
 }
 
+static bool is_kept(const struct home *home, const char *name, void *data)
+{
+	(void)home;
+	(void)data;
+	return home_is_kept(name);
+}
+
+/* Who finds no kept name looks for "current", and brings a program if there is one. */
+int home_retire(const struct home *home)
+{
+	int removed;
+
+	if (home->fd < 0)
+		return 0;
+	removed = unlinkat(home->fd, HOME_CURRENT, 0) == 0;
+	return removed + remove_entries(home, is_kept, NULL);
+}
+
 static bool is_erased(const struct home *home, const char *name, void *data)
 {
 	const bool *keep_deliveries = data;
 
-	if (strcmp(name, HOME_LOCK) == 0 || strcmp(name, HOME_STATE) == 0)
+	if (!is_own_name(name) || strcmp(name, HOME_LOCK) == 0 || strcmp(name, HOME_STATE) == 0)
 		return false;
 	return !(*keep_deliveries && home_is_delivery(name) && is_fresh(home->fd, name));
 }
 
-int home_erase(struct home *home, bool keep_deliveries)
+/* Has what should have been deleted stayed? Deliveries may have come meanwhile. */
+static bool is_left(const struct home *home, const char *name, void *data)
+{
+	bool *left = data;
+
+	(void)home;
+	*left = *left || (is_own_name(name) && strcmp(name, HOME_LOCK) != 0 &&
+				 strcmp(name, HOME_STATE) != 0 && !home_is_delivery(name));
+	return false;
+}
+
+bool home_erase(struct home *home, bool keep_deliveries, int *removed)
 {
 	char leaf[NAME_MAX + 1];
-	int removed, parent;
+	bool left = false;
+	int parent;
 
 	if (home->fd < 0)
-		return 0;
-	removed = tree_sweep(home->fd) + remove_entries(home, is_erased, &keep_deliveries);
-	removed += unlinkat(home->fd, HOME_STATE, 0) == 0;
+		return true;
+	*removed += tree_sweep(home->fd) + remove_entries(home, is_erased, &keep_deliveries);
+	remove_entries(home, is_left, &left);
+	if (left)
+		return false;
+	*removed += unlinkat(home->fd, HOME_STATE, 0) == 0;
 	parent = tree_open_parent(home->path, leaf, NULL);
 	if (parent < 0)
-		return removed;
-	removed += unlinkat(home->fd, HOME_LOCK, 0) == 0;
-	removed += tree_rmdir(parent, leaf) == 0;
+		return true;
+	*removed += unlinkat(home->fd, HOME_LOCK, 0) == 0;
+	if (tree_rmdir(parent, leaf) == 0)
+		*removed += 1 + tree_put_back_from(parent, leaf);
 	close(parent);
-	return removed;
+	return true;
 }

@@ -6,20 +6,24 @@
  *   run-<64 hex>       further links to the binary, under names that only its user can know
  *   current            link to <sha256>      state.json        what was made elsewhere, to undo it
  *   lock               one install or uninstall at a time
+ *   .server            link to the server directory, or that itself; see server/place.h
  * Where the service is the container's own user's, root's home is 0711 and has what that user runs,
  * put there through the engine:
- *   user/               programs, 0711       current           link to user/<sha256>
+ *   user/               programs, 0711, each with a link ".server" beside it
+ *   current            link to user/<sha256>
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_INSTALL_HOME_H
 #define PAYLOADS_SANDBOX_TOOLS_INSTALL_HOME_H
 
 #include <jansson.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "payloads/lib/fail.h"
 #include "payloads/lib/sha256.h"
 
+#define HOME_NAME ".sbinject" /* what sbinject calls root's; others need not be called so */
 #define HOME_LOCK "lock"
 #define HOME_STATE "state.json"
 #define HOME_CURRENT "current"
@@ -31,6 +35,10 @@
 bool home_is_binary(const char *name);	 /* <64 hex> */
 bool home_is_delivery(const char *name); /* <64 hex>.<32 hex> */
 bool home_is_kept(const char *name);	 /* run-<64 hex> */
+
+/* Is the program of that path, and of digest 'hex', in a home (or was delivered beside one) without
+   being the one that "current" leads to? Then it is being replaced or removed. */
+bool home_forbids(const char *program, const char *hex);
 
 /* ---- the directory ---- */
 
@@ -46,8 +54,8 @@ struct home {
 	}
 
 /* Opens and locks it; only a directory of our own. It may have been another user's before it
-   became ours: what is not ours inside is removed. 0, 1 when it does not exist, -1 with 'fail'
-   (code "busy" when the lock was not to be had in time). */
+   became ours: what has a name of ours inside and is not ours is removed. 0, 1 when it does not
+   exist, -1 with 'fail' (code "busy" when the lock was not to be had in time). */
 int home_open(struct home *home, const char *path, int64_t deadline, struct fail *fail);
 /* The same for one that may have to be made, in a directory that we may write to; never 1. */
 int home_make(struct home *home, const char *path, int64_t deadline, struct fail *fail);
@@ -61,10 +69,17 @@ int home_write_state(const struct home *home, const json_t *state, struct fail *
 /* The digest 'current' points to: true if there is one. */
 bool home_read_current(const struct home *home, char hex[SHA256_HEX]);
 int home_write_current(const struct home *home, const char *hex, struct fail *fail);
+/* Where the service of the programs in the home is: true if a link says so. */
+bool home_read_server(const struct home *home, char dir[PATH_MAX]);
+/* Makes it say so; NULL removes it: then the server directory is in the home itself. */
+int home_write_server(const struct home *home, const char *dir, struct fail *fail);
 /* Does it serve a service that is the container's own user's? */
 bool home_has_user(const struct home *home);
 /* Removes what it has for that: number of things removed. */
 int home_drop_user(const struct home *home);
+/* After a delivery of that path was deleted: the home that was made for it alone, because another
+   had been removed meanwhile, goes too. */
+void home_forget(const char *delivery);
 /* Is there a binary of that digest? */
 bool home_has(const struct home *home, const char *hex);
 /* Makes 'name' a second name of the file 'from', whatever had that name before: 0 or -errno. On
@@ -73,9 +88,14 @@ int home_link(const struct home *home, const char *from, const char *name);
 /* Deletes binaries other than 'hex', deliveries that nobody can be waiting for any more, and kept
    names other than 'keep' (NULL for none) that are not 'hex' or more than HOME_KEPT_MAX. */
 void home_sweep(const struct home *home, const char *hex, const char *keep);
-/* Deletes everything, the lock last, then the directory (its parent's modification time is
-   kept). With 'keep_deliveries' binaries that another run has just delivered stay, and so then
-   does the directory. Number of things removed. */
-int home_erase(struct home *home, bool keep_deliveries);
+/* Takes away what a program in it may start a service by, and what it can be run by again: then
+   home_forbids() says yes. Number of things removed. */
+int home_retire(const struct home *home);
+/* Deletes everything that has a name of ours, the record and the lock last, then the directory if
+   it is empty (its parent's modification time is kept). With 'keep_deliveries' binaries that
+   another run has just delivered stay. What was moved aside for the directory is put back. Adds the
+   number of things done to 'removed'; false if something could not be deleted, and then record and
+   lock are still there. */
+bool home_erase(struct home *home, bool keep_deliveries, int *removed);
 
 #endif

@@ -16,6 +16,8 @@
 #include "payloads/lib/frame.h"
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
+#include "payloads/lib/tree.h"
+#include "payloads/lib/way.h"
 #include "payloads/sandbox-tools/cli.h"
 #include "payloads/sandbox-tools/install/beside.h"
 #include "payloads/sandbox-tools/install/files.h"
@@ -23,14 +25,15 @@
 #include "payloads/sandbox-tools/install/launch.h"
 #include "payloads/sandbox-tools/install/process.h"
 #include "payloads/sandbox-tools/install/spec.h"
-#include "payloads/sandbox-tools/install/way.h"
 #include "payloads/sandbox-tools/server/service.h"
 
 #define DESCRIBE_MS 2000 /* for a server that was there before us */
 #define UNDO_MS 10000	 /* to take back and to restart what was stopped */
+#define CURRENT_SIZE (SPEC_PATH_MAX + sizeof("/" HOME_CURRENT))
 
 struct install {
 	struct spec spec;
+	struct sys_self self;
 	struct home home;
 	struct place place;
 	struct files_target target;
@@ -41,8 +44,10 @@ struct install {
 	json_t *made_links; /* by this run, also in state */
 	json_t *sure_links; /* of earlier runs */
 	struct files_notes notes;
-	size_t old_parents;
+	size_t old_parents, old_aside;
+	char home_aside[NAME_MAX + 1]; /* what was in the way of a home beside which we came */
 	char old_current[SHA256_HEX];
+	char old_server[PATH_MAX];     /* where the home led to, or "" */
 	char brought[SHA256_HEX + 33]; /* the copy of ourselves in a home of our own */
 	bool adopted;		       /* home/<sha256> is new */
 	bool kept;		       /* home/<keep> is new */
@@ -58,6 +63,13 @@ static json_t *get_array(const json_t *state, const char *key)
 	return json_is_array(array) ? array : NULL;
 }
 
+static json_t *copy_array(const json_t *state, const char *key)
+{
+	json_t *array = get_array(state, key);
+
+	return array ? json_copy(array) : json_array();
+}
+
 /* ---- the binary ---- */
 
 /* Where our own file should be in the home. */
@@ -70,17 +82,16 @@ static const char *own_name(const struct install *in)
 	return leaf && home_is_kept(leaf + 1) ? leaf + 1 : in->spec.sha256;
 }
 
-static int check_self(const struct install *in, struct fail *fail)
+static int check_self(struct install *in, struct fail *fail)
 {
 	const char *name = own_name(in);
-	char hex[SHA256_HEX];
-	int r = sys_self_digest(hex);
+	int r = sys_know_self(&in->self);
 
-	if (r < 0 && !files_digest(in->home.fd, name, hex))
+	if (r < 0 && !files_digest(in->home.fd, name, &in->self, in->self.hex))
 		return fail_sys(fail, r, "cannot read '%s/%s'", in->spec.home, name);
-	if (strcmp(hex, in->spec.sha256) != 0)
-		return fail_code(
-			fail, "digest", "'%s/%s' has the digest %s", in->spec.home, name, hex);
+	if (strcmp(in->self.hex, in->spec.sha256) != 0)
+		return fail_code(fail, "digest", "'%s/%s' has the digest %s", in->spec.home, name,
+			in->self.hex);
 	return 0;
 }
 
@@ -88,7 +99,7 @@ static bool is_right_file(const struct install *in, const char *name)
 {
 	char hex[SHA256_HEX];
 
-	return files_digest(in->home.fd, name, hex) && strcmp(hex, in->spec.sha256) == 0;
+	return files_digest(in->home.fd, name, &in->self, hex) && strcmp(hex, in->spec.sha256) == 0;
 }
 
 static bool is_adopted(const struct install *in)
@@ -99,12 +110,25 @@ static bool is_adopted(const struct install *in)
 	       (st.st_mode & 07777) == 0755 && is_right_file(in, in->spec.sha256);
 }
 
-/* Nobody else can deliver anything into a home of our own. */
+static int check_home(const struct install *in, struct fail *fail)
+{
+	if (way_check(in->spec.home, fail) < 0)
+		return -1;
+	/* from root's we are run; neither program nor link would be of use beside one that is not
+	 */
+	if (in->spec.own_home && files_is_noexec(in->home.fd))
+		return fail_code(fail, "noexec", "'%s' is on a file system that is mounted noexec",
+			in->spec.home);
+	return 0;
+}
+
+/* Nobody else can deliver anything into a home of our own, and in root's another release may have
+   cleared away what we were started from. */
 static int bring_self(struct install *in, struct fail *fail)
 {
 	int self, r;
 
-	if (!in->spec.own_home || is_adopted(in))
+	if (is_adopted(in) || (!in->spec.own_home && is_right_file(in, own_name(in))))
 		return 0;
 	snprintf(in->brought, sizeof(in->brought), "%s.%s", in->spec.sha256, in->spec.nonce);
 	self = sys_open_self();
@@ -172,18 +196,45 @@ static int save_state(struct files_notes *notes)
 	return fail.error ? -fail.error : -EIO;
 }
 
+/* With that of an earlier release, or of another environment, until that one is gone. */
+static int record_server(struct install *in)
+{
+	static const char *const keys[] = {"former_dir", "server_dir"};
+	const char *former = NULL;
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && !former; i++) {
+		former = json_string_value(json_object_get(in->old_state, keys[i]));
+		if (former && strcmp(former, in->place.dir) == 0)
+			former = NULL;
+	}
+	json_object_del(in->state, "former_dir");
+	if (former && json_object_set_new(in->state, "former_dir", json_string(former)) < 0)
+		return -1;
+	return json_object_set_new(in->state, "server_dir", json_string(in->place.dir));
+}
+
+/* What is started, for want of a name at the path from the home. */
+static const char *program_of(const struct install *in, char current[CURRENT_SIZE])
+{
+	if (in->target.form != FILES_NONE)
+		return in->spec.path;
+	snprintf(current, CURRENT_SIZE, "%s/" HOME_CURRENT, in->spec.home);
+	return current;
+}
+
 /* Where the program will look for its server. */
 static int find_server(struct install *in, struct fail *fail)
 {
 	char **empty = environ;
+	char current[CURRENT_SIZE];
 	struct stat st;
 	int r;
 
 	environ = in->env;
-	r = place_find(&in->place, fail);
+	r = place_of(&in->place, program_of(in, current), fail);
 	environ = empty;
 	in->found_place = lstat(in->place.dir, &st) == 0;
-	if (r == 0 && json_object_set_new(in->state, "server_dir", json_string(in->place.dir)) < 0)
+	if (r == 0 && record_server(in) < 0)
 		r = fail_sys(fail, ENOMEM, "cannot record the installation");
 	return r;
 }
@@ -195,23 +246,23 @@ static int prepare_state(struct install *in, struct fail *fail)
 	/* the run that makes something from nothing, for the case that its receipt is lost; once
 	   another run succeeds it is not the one to take everything back */
 	const char *born = in->old_state || in->old_current[0] ? "" : in->spec.nonce;
-	json_t *parents = get_array(in->old_state, "parents");
-	json_t *links = get_array(in->old_state, "links");
 	json_t *dir_mode = json_object_get(in->old_state, "dir_mode");
 
 	/* after a change of paths the old ones are not ours to keep track of */
 	if (path && strcmp(path, in->spec.path) != 0)
 		return fail_code(fail, "occupied", "'%s' is installed; remove it first", path);
 	in->made_links = json_array();
-	in->state = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s*, s:O*, s:o, s:o}", "version", 1,
+	in->state = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s*, s:O*, s:o, s:o, s:o}", "version", 1,
 		"release", RELEASE, "sha256", in->spec.sha256, "path", in->spec.path, "born", born,
 		"server_dir", dir, "dir_mode", dir_mode, "parents",
-		parents ? json_copy(parents) : json_array(), "links",
-		links ? json_copy(links) : json_array());
+		copy_array(in->old_state, "parents"), "aside", copy_array(in->old_state, "aside"),
+		"links", copy_array(in->old_state, "links"));
 	if (!in->state || !in->made_links)
 		return fail_sys(fail, ENOMEM, "cannot record the installation");
-	in->old_parents = json_array_size(parents);
-	in->notes = (struct files_notes){get_array(in->state, "parents"), save_state};
+	in->notes = (struct files_notes){
+		get_array(in->state, "parents"), get_array(in->state, "aside"), save_state};
+	in->old_parents = json_array_size(in->notes.parents);
+	in->old_aside = json_array_size(in->notes.aside);
 	return 0;
 }
 
@@ -232,9 +283,14 @@ static int write_intent(struct install *in, struct fail *fail)
 }
 
 /* The mode that a directory had which was there before us is for the uninstall. */
-static int open_target(struct install *in, struct fail *fail)
+static int fill_target(struct install *in, struct fail *fail)
 {
-	if (files_open(&in->target, in->spec.path, &in->notes, fail) < 0)
+	const struct files_ours ours = {
+		&in->home, &in->self, json_string_value(json_object_get(in->old_state, "sha256"))};
+
+	if (files_open(&in->target, in->spec.path, &in->notes, fail) < 0 ||
+		files_look(&in->target, &ours, in->spec.sha256, fail) < 0 ||
+		files_place(&in->target, &in->home, in->spec.sha256, in->spec.nonce, fail) < 0)
 		return -1;
 	if (in->target.dir_mode && !json_object_get(in->state, "dir_mode") &&
 		json_object_set_new(in->state, "dir_mode", json_integer(in->target.dir_mode)) < 0)
@@ -246,8 +302,7 @@ static int place_files(struct install *in, struct fail *fail)
 {
 	json_t *links;
 
-	if (write_intent(in, fail) < 0 || open_target(in, fail) < 0 ||
-		files_place(&in->target, &in->home, in->spec.sha256, in->spec.nonce, fail) < 0)
+	if (write_intent(in, fail) < 0 || fill_target(in, fail) < 0)
 		return -1;
 	/* a link to what is not there is of no use */
 	if (in->target.form != FILES_NONE &&
@@ -277,22 +332,68 @@ static bool is_right(const struct install *in, const json_t *server)
 
 static int start(const struct install *in, const json_t *args, int64_t deadline, struct fail *fail)
 {
-	struct launch launch = {in->spec.path, args, in->env, in->spec.cwd, deadline};
-	char current[SPEC_PATH_MAX + sizeof("/" HOME_CURRENT)];
+	char current[CURRENT_SIZE];
+	struct launch launch = {program_of(in, current), args, in->env, in->spec.cwd, deadline};
 
-	if (in->target.form == FILES_NONE) {
-		snprintf(current, sizeof(current), "%s/" HOME_CURRENT, in->spec.home);
-		launch.program = current;
-	}
 	return launch_run(&launch, fail);
+}
+
+/* The service of an installation that had its server directory elsewhere. */
+static int retire_former(struct install *in, struct fail *fail)
+{
+	const char *former = json_string_value(json_object_get(in->state, "former_dir"));
+	enum service_seen seen;
+	struct place place;
+
+	if (!former || place_at(&place, former, fail) < 0)
+		return 0;
+	seen = service_look(&place);
+	in->stopped_old = seen == SERVICE_PRESENT;
+	if (seen != SERVICE_ELSEWHERE && service_stop(&place, in->spec.deadline, fail) < 0) {
+		place_close(&place);
+		return -1;
+	}
+	if (seen != SERVICE_ELSEWHERE && place_open(&place, false, fail) == 0)
+		place_erase(&place);
+	place_close(&place);
+	json_object_del(in->state, "former_dir");
+	return home_write_state(&in->home, in->state, fail);
+}
+
+/* What others left there before the program's directory was closed to them. */
+static void clear_server(const struct install *in)
+{
+	char beside[SPEC_PATH_MAX + sizeof("/" PLACE_NAME)];
+	int dir = in->target.dir;
+	struct stat st;
+
+	snprintf(beside, sizeof(beside), "%.*s/" PLACE_NAME,
+		(int)(strrchr(in->spec.path, '/') - in->spec.path), in->spec.path);
+	if (strcmp(in->place.dir, beside) == 0 && files_is_own_dir(dir) &&
+		fstatat(dir, PLACE_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		(st.st_uid != geteuid() || !S_ISDIR(st.st_mode)))
+		tree_clear(dir, PLACE_NAME);
+}
+
+/* For the programs in the home, which look beside themselves. */
+static int lead_home(const struct install *in, struct fail *fail)
+{
+	char own[SPEC_PATH_MAX + sizeof("/" PLACE_NAME)];
+
+	snprintf(own, sizeof(own), "%s/" PLACE_NAME, in->spec.home);
+	return home_write_server(
+		&in->home, strcmp(in->place.dir, own) == 0 ? NULL : in->place.dir, fail);
 }
 
 static int ensure_service(struct install *in, struct fail *fail)
 {
 	json_t *server;
 
-	/* only root refuses the servers of others by itself */
-	if (in->spec.own_home && place_claim(&in->place, fail) < 0)
+	if (retire_former(in, fail) < 0 || lead_home(in, fail) < 0)
+		return -1;
+	clear_server(in);
+	/* private, also where the program is among others' files */
+	if (place_open(&in->place, true, fail) < 0)
 		return -1;
 	server = service_describe(&in->place, io_sooner(in->spec.deadline, DESCRIBE_MS));
 	if (server && is_right(in, server)) {
@@ -301,7 +402,7 @@ static int ensure_service(struct install *in, struct fail *fail)
 	}
 	/* whatever else listens or hangs there; nothing there is success */
 	json_decref(server);
-	in->stopped_old = service_look(&in->place) == SERVICE_PRESENT;
+	in->stopped_old = in->stopped_old || service_look(&in->place) == SERVICE_PRESENT;
 	if (service_stop(&in->place, in->spec.deadline, fail) < 0)
 		return -1;
 	in->started = true;
@@ -320,10 +421,9 @@ static int ensure_service(struct install *in, struct fail *fail)
 
 static int attempt(struct install *in, struct fail *fail)
 {
-	if (check_self(in, fail) < 0 || way_check(in->spec.home, fail) < 0 ||
-		bring_self(in, fail) < 0 || adopt(in, fail) < 0 || keep(in, fail) < 0 ||
-		prepare_state(in, fail) < 0 || place_files(in, fail) < 0 ||
-		ensure_service(in, fail) < 0)
+	if (check_self(in, fail) < 0 || check_home(in, fail) < 0 || bring_self(in, fail) < 0 ||
+		adopt(in, fail) < 0 || keep(in, fail) < 0 || prepare_state(in, fail) < 0 ||
+		place_files(in, fail) < 0 || ensure_service(in, fail) < 0)
 		return -1;
 	files_commit(&in->target);
 	home_sweep(&in->home, in->spec.sha256, in->spec.keep);
@@ -338,8 +438,10 @@ static void undo_upgrade(struct install *in)
 	files_restore(&in->target);
 	files_unlink(in->made_links, in->spec.path);
 	files_remove_parents(get_array(in->state, "parents"), in->old_parents);
+	files_put_back(get_array(in->state, "aside"), in->old_aside);
 	if (in->old_current[0])
 		home_write_current(&in->home, in->old_current, &ignored);
+	home_write_server(&in->home, in->old_server[0] ? in->old_server : NULL, &ignored);
 	home_write_state(&in->home, in->old_state, &ignored);
 	if (in->spec.staged)
 		unlinkat(in->home.fd, in->spec.staged, 0);
@@ -356,15 +458,18 @@ static void undo_first(struct install *in)
 {
 	bool was_there = in->target.was != FILES_ABSENT;
 	struct fail ignored;
+	int removed = 0;
 
 	files_restore(&in->target);
 	files_unlink(in->made_links, in->spec.path);
-	if (in->started && !in->found_place && place_open(&in->place, false, &ignored) == 0)
+	if (!in->found_place && place_open(&in->place, false, &ignored) == 0)
 		place_erase(&in->place);
 	files_remove_parents(get_array(in->state, "parents"), 0);
+	files_put_back(get_array(in->state, "aside"), 0);
+	home_write_server(&in->home, NULL, &ignored);
 	if (in->spec.staged)
 		unlinkat(in->home.fd, in->spec.staged, 0);
-	home_erase(&in->home, true);
+	home_erase(&in->home, true, &removed);
 	if (in->stopped_old && was_there)
 		start(in, NULL, io_in(UNDO_MS), &ignored);
 }
@@ -404,9 +509,23 @@ static int report_user(struct install *in)
 	return receipt_print(receipt, 0);
 }
 
+/* What this run has moved out of its way: a new array of paths. */
+static json_t *list_aside(const struct install *in)
+{
+	json_t *list = json_array();
+	const char *slash = strrchr(in->spec.home, '/');
+
+	for (size_t i = in->old_aside; i < json_array_size(in->notes.aside); i++)
+		json_array_append(list, json_array_get(in->notes.aside, i));
+	if (in->home_aside[0])
+		json_array_append_new(list, json_sprintf("%.*s/%s", (int)(slash - in->spec.home),
+						    in->spec.home, in->home_aside));
+	return list;
+}
+
 static int report(struct install *in)
 {
-	json_t *receipt = receipt_new(&in->spec, 1);
+	json_t *receipt = receipt_new(&in->spec, 1), *aside = list_aside(in);
 	static const char *const copied[] = {"sha256", "release", "wire", "pid", "uid"};
 
 	if (receipt) {
@@ -415,9 +534,12 @@ static int report(struct install *in)
 		json_object_set_new(receipt, "was", json_string(was(in)));
 		json_object_set_new(receipt, "started", json_boolean(in->started));
 		json_object_set_new(receipt, "path", json_string(in->spec.path));
+		if (json_array_size(aside) > 0)
+			json_object_set(receipt, "aside", aside);
 		json_object_set_new(
 			receipt, "placed", json_string(files_form_word(in->target.form)));
 	}
+	json_decref(aside);
 	return receipt_print(receipt, 0);
 }
 
@@ -429,7 +551,7 @@ static int open_all(struct install *in, struct fail *fail)
 		return -1;
 	in->env = process_start_installer();
 	if (in->spec.beside && in->spec.staged &&
-		beside_move_in(in->spec.home, in->spec.staged, fail) < 0)
+		beside_move_in(in->spec.home, in->spec.staged, in->home_aside, fail) < 0)
 		return -1;
 	r = (in->spec.own_home ? home_make : home_open)(
 		&in->home, in->spec.home, in->spec.deadline, fail);
@@ -439,6 +561,7 @@ static int open_all(struct install *in, struct fail *fail)
 		return -1;
 	if (!home_read_current(&in->home, in->old_current))
 		in->old_current[0] = '\0';
+	home_read_server(&in->home, in->old_server);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* status: what is installed and what runs. Starts and changes nothing. */
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "payloads/lib/frame.h"
 #include "payloads/lib/sys.h"
@@ -9,6 +10,17 @@
 #include "payloads/sandbox-tools/install/process.h"
 #include "payloads/sandbox-tools/install/spec.h"
 #include "payloads/sandbox-tools/server/service.h"
+
+/* Where nothing leads to a service, it may be that of a program at the path. */
+static bool find_place(struct place *place, const char *path)
+{
+	struct fail ignored;
+	struct stat st;
+
+	if (place_find(place, &ignored) == 0 && (!path || lstat(place->dir, &st) == 0))
+		return true;
+	return path && place_of(place, path, &ignored) == 0;
+}
 
 /* 'place' is NULL if it cannot be told. */
 static json_t *server_part(struct place *place, int64_t deadline)
@@ -31,7 +43,7 @@ static json_t *server_part(struct place *place, int64_t deadline)
 static int run(const struct cli *cli)
 {
 	struct fail fail = FAIL_INIT;
-	char hex[SHA256_HEX];
+	struct sys_self self;
 	struct place place;
 	struct spec spec;
 	enum files_form form;
@@ -39,15 +51,15 @@ static int run(const struct cli *cli)
 	bool placed, path_ok;
 
 	(void)cli;
-	sys_self_digest(hex);
-	placed = place_find(&place, &fail) == 0;
-	process_start_installer();
+	sys_know_self(&self);
 	if (spec_read(&spec, SPEC_STATUS, 0, &fail) < 0)
 		return receipt_fail(&spec, &fail);
+	placed = find_place(&place, spec.path);
+	process_start_installer();
 	receipt = receipt_new(&spec, 1);
-	path_ok = spec.path && files_find(spec.path, spec.home, hex, &form);
+	path_ok = spec.path && files_find(spec.path, spec.home, &self, &form);
 	if (receipt) {
-		json_object_set_new(receipt, "sha256", json_string(hex));
+		json_object_set_new(receipt, "sha256", json_string(self.hex));
 		json_object_set_new(receipt, "release", json_string(RELEASE));
 		json_object_set_new(receipt, "wire", json_integer(FRAME_WIRE));
 		json_object_set_new(receipt, "path_ok", json_boolean(path_ok));

@@ -64,7 +64,7 @@ static int remove_wanted(struct erase *erase, int *ret_removed, struct fail *fai
 			return -1;
 		*ret_removed += removed;
 	} else if (!erase->state && !home_read_current(home, current)) {
-		*ret_removed += home_erase(home, true);
+		home_erase(home, true, ret_removed);
 	}
 	return 0;
 }
@@ -81,20 +81,21 @@ static int open_home(struct home *home, const struct spec *spec, struct fail *fa
 
 static int run(const struct cli *cli)
 {
-	char hex[SHA256_HEX];
 	struct spec spec;
+	struct sys_self self;
 	struct home home = HOME_INIT;
 	struct place place;
-	struct erase erase = {.home = &home, .spec = &spec, .own_digest = hex};
+	struct erase erase = {.home = &home, .spec = &spec, .self = &self};
 	struct fail fail = FAIL_INIT;
 	json_t *state = NULL;
 	bool is_users = false, stands = false;
 	int removed = 0, dropped = 0, r;
 
 	(void)cli;
-	sys_self_digest(hex);
+	sys_know_self(&self);
 	if (place_find(&place, &fail) == 0)
 		erase.place = &place;
+	erase.tmpdir = sys_tmpdir();
 	process_start_installer();
 	r = spec_read(&spec, SPEC_UNINSTALL, 0, &fail);
 	if (r == 0)

@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Goal: only the program that is installed starts the service: not what a removal or another release has left running,
+# nor what comes while they are at work; and releases that are installed at once do not stop each other.
+# tier: check
+. "$(dirname "$(realpath "$0")")/lib.sh"
+world w tmp proc var/tmp opt etc
+plain() { listing | sed 's/ [0-9]*\.[0-9]* / /'; }
+before=$(plain)
+H=$R/.sbinject
+cp "$PROGRAM" "$W/other"; printf x >>"$W/other"; OTHER=$(sha256sum "$W/other" | cut -d' ' -f1)
+name() { printf %s "$1" | sha256sum | sed 's/ .*//;s/^/run-/'; }
+MINE=$(name mine) THEIRS=$(name theirs)
+kept() { # kept NAME COMMAND: run what is kept
+	env -i /usr/sbin/chroot "$R" "/.sbinject/$1" "$2"
+}
+running() { call sandbox_tools_describe | jq -r .result.sha256; }
+there() { cat "$W/said" | wc -l; }
+says() { # says N: waits for the Nth line of the pipe, and prints what it has said then
+	wait_for eval '[ "$(there)" -ge '"$1"' ]'
+	sed -n "$1p" "$W/said" | jq -r '.result // .error.data'
+}
+mkfifo "$W/in"
+open_pipe() { : >"$W/said"; kept "$1" pipe <"$W/in" >"$W/said" & pipe=$!; exec 9>"$W/in"; }
+ask() { request remote_version "$1" >&9; echo >&9; }
+close_pipe() { exec 9>&-; wait $pipe; }
+gone="'/.sbinject/$MINE' was removed"
+
+install '.keep="'"$MINE"'"' >/dev/null; open_pipe "$MINE"; ask 1; like "$(says 1)" 'Server: *' 'a pipe by a kept name'
+uninstall >/dev/null; ask 2; says 2 >/dev/null; ask 3; is "$(says 3)" "$gone" '… does not start the service again once it is removed'; close_pipe
+is "$(servers):$(plain)" "0:$before" '… which leaves nothing'
+
+install '.keep="'"$MINE"'"' >/dev/null; open_pipe "$MINE"; ask 1; says 1 >/dev/null
+put "$W/other"; run_staged '.keep="'"$THEIRS"'"' >/dev/null
+kill -9 "$(server_pid)"; wait_for eval '[ "$(servers)" = 0 ]'
+ask 2; says 2 >/dev/null; ask 3; is "$(says 3):$(servers)" "$gone:0" 'a pipe of the release before starts nothing'
+is "$(request sandbox_tools_describe 1 | kept "$THEIRS" exec | jq -r .result.sha256)" "$OTHER" '… but a call of the new one does'
+ask 4; like "$(says 4)" 'Server: *' '… with which the pipe goes on'; close_pipe
+ln "$H/$OTHER" "$H/$MINE"; rm "$H/current"; kept "$THEIRS" stop-server
+is "$(request remote_version 1 | kept "$MINE" exec 2>&1):$(servers)" "error: $gone:0" 'nothing is started while a removal is at work'
+ln -s "$OTHER" "$H/current"; uninstall "/.sbinject/$OTHER" >/dev/null
+put; is "$(request remote_version 1 | kept "$STAGED" exec 2>&1):$(plain)" "error: '/.sbinject/$STAGED' was removed:$before" '… nor is anything left of a delivery that comes too late'
+
+# callers by that name, and a removal
+bad=
+for i in $(seq 10); do
+	install '.keep="'"$MINE"'"' >/dev/null
+	for n in 1 2 3; do
+		(while [ -e "$H/$MINE" ]; do request remote_version 1 | kept "$MINE" pipe; done >/dev/null 2>&1; touch "$W/done.$n") &
+	done
+	sleep 0.05; out=$(uninstall)
+	wait_for test -e "$W/done.1" -a -e "$W/done.2" -a -e "$W/done.3"; rm -f "$W"/done.*
+	[ "$(echo "$out" | jq -c .ok):$(servers)" = true:0 ] && [ "$(plain)" = "$before" ] || bad="$bad $i:$out:$(servers):$(plain | tail -n 3)"
+done
+is "$bad" '' 'a removal among callers: nothing runs afterwards, nothing is left'
+
+# started from a name that another release clears away before it is its turn
+install '.keep="'"$MINE"'"' >/dev/null
+NONCE=$(nonce) STAGED=; hex=$HEX; spec 'del(.staged)|.keep="'"$MINE"'"' >"$W/spec"
+exec 8<>"$H/lock"; flock 8
+(exec 8>&-; kept "$MINE" install <"$W/spec" >"$W/out") & waiting=$!
+wait_for eval "ls -l /proc/[0-9]*/exe 2>/dev/null | grep -q '/$MINE\$'"
+rm "$H/$MINE" "$H/$HEX"; cp "$W/other" "$H/$OTHER"; ln -sfn "$OTHER" "$H/current"; exec 8>&-; wait $waiting
+is "$(jq -c '[.ok,.sha256,.what]' "$W/out"):$(running)" "[true,\"$HEX\",null]:$HEX" 'what was cleared away while it waited brings itself'
+is "$(ls "$H" | grep -v state | sed "s/^$HEX/0/" | sort | tr '\n' ' ')" "0 current lock $MINE " '… and clears away the other'
+uninstall >/dev/null; is "$(plain)" "$before" '… which can be taken back'
+
+# two releases at once, beside pipes that want the service all the time
+bad=
+for i in $(seq 6); do
+	install '.keep="'"$MINE"'"' >/dev/null; touch "$W/go"
+	(while [ -e "$W/go" ]; do request remote_version 1; echo; sleep 0.01; done | kept "$MINE" pipe >/dev/null 2>&1) & pipes=$!
+	for n in 1 2 3 4; do
+		if [ $((n % 2)) = 0 ]; then put; else put "$W/other"; fi
+		spec '.timeout_ms=60000' >"$W/spec.$n"
+		(env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" install <"$W/spec.$n" >"$W/out.$n") &
+	done
+	wait_for eval '[ "$(cat "$W"/out.[1-4] | wc -l)" = 4 ]'
+	rm "$W/go"; wait $pipes
+	[ "$(jq -c '.ok' "$W"/out.[1-4] | tr '\n' ' '):$(servers)" = 'true true true true :1' ] && [ "$(running)" = "$(readlink "$H/current")" ] ||
+		bad="$bad $i:$(cat "$W"/out.[1-4]):$(servers)"
+	rm "$W"/out.[1-4]; uninstall >/dev/null
+done
+is "$bad" '' 'two releases at once: each succeeds, the last one runs'
+wait_for eval '[ "$(servers)" = 0 ]'; is "$(plain)" "$before" 'in the end everything is as it was'
+done_testing
