@@ -61,13 +61,28 @@ static int dry_run(struct plan *plan, const char *ref, struct cmd_result *ret, s
 	return 0;
 }
 
+/* What stood at one of our names, under the name that it has now. */
+static void tell_aside(const struct deliver_receipt *receipt, const char *ref, json_t *json)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < receipt->aside_count; i++) {
+		json_array_append_new(list, out_string(receipt->aside[i]));
+		out_note(ref, "'%s' is what was in the way there; 'sbinject remove' puts it back",
+			receipt->aside[i]);
+	}
+	if (receipt->aside_count)
+		json_object_set(json, "aside", list);
+	json_decref(list);
+}
+
 static int inject_one(const struct cmd_env *env, struct plan *plan, const char *ref,
 	struct cmd_result *ret, struct sb_err *err)
 {
 	struct deliver_receipt receipt;
 	int64_t start = sb_now_ms();
 	enum outcome outcome;
-	char where[1300], who[32] = "";
+	char where[1300], who[32] = "", arch[40] = "";
 	int ms;
 
 	if (cmd_has(env, OPT_DRY_RUN))
@@ -83,13 +98,15 @@ static int inject_one(const struct cmd_env *env, struct plan *plan, const char *
 	json_object_set_new(ret->json, "pid", json_integer(receipt.pid));
 	json_object_set_new(ret->json, "uid", json_integer(receipt.uid));
 	json_object_set_new(ret->json, "ms", json_integer(ms));
+	tell_aside(&receipt, ref, ret->json);
+	if (plan->image.arch[0])
+		snprintf(arch, sizeof(arch), "%s, ", plan->image.arch);
 	if (plan->as_user)
 		snprintf(who, sizeof(who), ", uid %lld", receipt.uid);
 	snprintf(ret->line, sizeof(ret->line),
-		"%s: %s inspect-sandbox-tools %s (%s, sha256 %.12s)%s, pid %lld%s, in %d ms", ref,
-		outcomes[outcome].text, receipt.release, plan->facts.value[SB_FACT_ARCH],
-		receipt.sha256, cmd_where(plan, receipt.placed, where, sizeof(where)), receipt.pid,
-		who, ms);
+		"%s: %s inspect-sandbox-tools %s (%ssha256 %.12s)%s, pid %lld%s, in %d ms", ref,
+		outcomes[outcome].text, receipt.release, arch, receipt.sha256,
+		cmd_where(plan, receipt.placed, where, sizeof(where)), receipt.pid, who, ms);
 	return 0;
 }
 

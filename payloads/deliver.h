@@ -28,6 +28,9 @@ enum deliver_was {
  * room; nothing, where that is read-only. */
 enum deliver_placed { PLACED_FILE, PLACED_LINK, PLACED_NONE };
 
+/* The program's directory, and a home that others could take the name of. */
+enum { DELIVER_ASIDE_MAX = 2, DELIVER_PATH_SIZE = 320 };
+
 struct deliver_receipt {
 	enum deliver_was was; /* what was there before */
 	enum deliver_placed placed;
@@ -36,6 +39,8 @@ struct deliver_receipt {
 	long long uid;
 	char release[32];
 	char sha256[65]; /* of the running service's own executable, as it reports it */
+	char aside[DELIVER_ASIDE_MAX][DELIVER_PATH_SIZE]; /* what was in the way is called so now */
+	size_t aside_count;
 };
 
 /*

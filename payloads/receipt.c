@@ -133,10 +133,38 @@ static int read_placed(const json_t *doc, enum deliver_placed *ret, struct sb_er
 	return garbled("its receipt is incomplete", err);
 }
 
+/* NAME.sbinject-aside-<8 hex>, of an absolute path. */
+static bool is_aside(const char *path)
+{
+	static const char mark[] = ".sbinject-aside-";
+	size_t len = strlen(path), tail = strlen(mark) + 8;
+	const char *end = len > tail ? path + len - tail : "";
+
+	return *path == '/' && path + 1 != end && len < DELIVER_PATH_SIZE &&
+	       !strncmp(end, mark, strlen(mark)) &&
+	       strspn(end + strlen(mark), "0123456789abcdef") == 8;
+}
+
+static int read_aside(const json_t *doc, struct deliver_receipt *ret, struct sb_err *err)
+{
+	const json_t *list = sb_json_at(doc, "aside"), *path;
+	size_t i;
+
+	ret->aside_count = 0;
+	if (list && (!json_is_array(list) || json_array_size(list) > DELIVER_ASIDE_MAX))
+		return garbled("its receipt is incomplete", err);
+	json_array_foreach (list, i, path) {
+		if (!json_is_string(path) || !is_aside(json_string_value(path)))
+			return garbled("its receipt is incomplete", err);
+		strcpy(ret->aside[ret->aside_count++], json_string_value(path));
+	}
+	return 0;
+}
+
 int receipt_read_install(
 	const json_t *doc, const char *sha256, struct deliver_receipt *ret, struct sb_err *err)
 {
-	if (read_was(doc, &ret->was, err) < 0)
+	if (read_was(doc, &ret->was, err) < 0 || read_aside(doc, ret, err) < 0)
 		return -1;
 	if (ret->was == WAS_USERS)
 		return 0;

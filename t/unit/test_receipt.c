@@ -131,6 +131,17 @@ static void test_receipt_parse__turns_failures_into_codes(void **state)
 	}
 }
 
+static void test_receipt_parse__knows_the_limit_of_processes(void **state)
+{
+	struct sb_err err = SB_ERR_INIT;
+
+	(void)state;
+	assert_null(parse(HEAD "\"ok\":false,\"code\":\"start\",\"what\":\"cannot start the "
+			       "server: Resource temporarily unavailable\"}",
+		&err));
+	assert_int_equal(err.code, SB_UNSUPPORTED);
+}
+
 static void assert_printable(const char *text)
 {
 	for (const unsigned char *u = (const unsigned char *)text; *u; u++)
@@ -207,6 +218,45 @@ static void test_receipt_read_install__reads_ours(void **state)
 		assert_int_equal(receipt.was, rows[i].was);
 		assert_int_equal(receipt.started, rows[i].started);
 		assert_true(receipt.pid == rows[i].pid && receipt.uid == rows[i].uid);
+	}
+}
+
+#define ASIDE(list) INSTALL(SHA, "0.1.0", ",\"was\":\"absent\",\"aside\":" list)
+
+static void test_receipt_read_install__reads_what_was_moved_aside(void **state)
+{
+	static const struct {
+		const char *line;
+		int outcome;
+		size_t count;
+	} rows[] = {
+		{ASIDE("[]"), 0, 0},
+		{ASIDE("[\"/v/.d.sbinject-aside-0123abcd\"]"), 0, 1},
+		{ASIDE("[\"/a.sbinject-aside-0123abcd\",\"/b.sbinject-aside-0123abcd\"]"), 0, 2},
+		{ASIDE("[\"/a.sbinject-aside-0123abcd\",\"/b.sbinject-aside-0123abcd\","
+		       "\"/c.sbinject-aside-0123abcd\"]"),
+			-1, 0},
+		{ASIDE("\"/v/.d.sbinject-aside-0123abcd\""), -1, 0},
+		{ASIDE("[7]"), -1, 0},
+		{ASIDE("[\"\"]"), -1, 0},
+		{ASIDE("[\"0123abcd\"]"), -1, 0},
+		{ASIDE("[\"/0123abcd\"]"), -1, 0},
+		{ASIDE("[\"/.sbinject-aside-0123abcd\"]"), -1, 0},
+		{ASIDE("[\"v/.d.sbinject-aside-0123abcd\"]"), -1, 0},
+		{ASIDE("[\"/v/.d.sbinject-aside-0123abcX\"]"), -1, 0},
+		{ASIDE("[\"/v/.d.sbinject-moved-0123abcd\"]"), -1, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(rows); i++) {
+		struct deliver_receipt receipt = {.aside_count = 7};
+		struct sb_err err = SB_ERR_INIT;
+		json_auto_t *doc = parse(rows[i].line, &err);
+
+		assert_non_null(doc);
+		assert_int_equal(receipt_read_install(doc, SHA, &receipt, &err), rows[i].outcome);
+		assert_int_equal(err.code, rows[i].outcome ? SB_MISMATCH : SB_OK);
+		assert_true(rows[i].outcome || receipt.aside_count == rows[i].count);
 	}
 }
 
@@ -417,9 +467,11 @@ int main(void)
 		cmocka_unit_test(test_receipt_parse__takes_ours),
 		cmocka_unit_test(test_receipt_parse__refuses_others),
 		cmocka_unit_test(test_receipt_parse__turns_failures_into_codes),
+		cmocka_unit_test(test_receipt_parse__knows_the_limit_of_processes),
 		cmocka_unit_test(test_receipt_parse__never_passes_control_characters),
 		cmocka_unit_test(test_receipt_parse__bounds_a_long_reason),
 		cmocka_unit_test(test_receipt_read_install__reads_ours),
+		cmocka_unit_test(test_receipt_read_install__reads_what_was_moved_aside),
 		cmocka_unit_test(test_receipt_read_install__reads_that_it_is_the_users),
 		cmocka_unit_test(test_receipt_read_install__refuses_odd_ones),
 		cmocka_unit_test(test_receipt_read_install__names_both_digests),
