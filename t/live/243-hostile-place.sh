@@ -4,7 +4,7 @@
 # cannot bring the service to run a command for him; what root inside removes of it is there again,
 # with its jobs and shells.
 # tier: check
-# soak: ROUNDS=20
+# soak: ROUNDS=20 CLEANED=100
 # engines: docker28 podman43
 # images: busybox
 # programs: adversary
@@ -15,6 +15,7 @@
 . "$(dirname "$0")/hostile.sh"
 need_sbinject
 need_adversary
+: "${CLEANED:=1}"
 
 # Where /tmp is open to all, or TMPDIR below somebody's directory; also where the mark is written.
 run='"/run":"rw,mode=1777"'
@@ -25,21 +26,26 @@ users_lives '/tmp is open to all' busybox exchange "$open"
 users_lives 'TMPDIR below a user'"'"'s directory' busybox exchange "$users" "$env"
 
 # Root inside cleans up, as an agent does.
-name=$(unique cleaning)
-id=$(ctr_create "$ENGINE" busybox "$name")
-ok 'inject' "$SBINJECT" "$name"
-pid=$("$SBINJECT" --json status "$name" | jq .pid)
-ok 'a shell' "$SBINJECT" call "$name" bash_session_new_session
-job=$("$SBINJECT" call "$name" exec_remote_start '{"command":"sleep 1000"}' | jq .result.pid)
 dir=/var/tmp/.da7be258e003d428
-for what in 'rm -rf /tmp/* /var/tmp/*' "rm -rf $dir/.server" "find $dir/.server -mindepth 1 -delete" "rm -f $dir/.server/server.lock"; do
-  ctr_exec "$ENGINE" "$id" /bin/sh -c "$what" >/dev/null 2>&1 || :
-  run "$SBINJECT" call "$name" bash_session '{"session_name":"BashSession","input":"echo a\"2\"z\n","wait_for_output":30,"idle_timeout":1}'
-  like "after '$what': the shell is there" "$(jq -r .result <<<"$out")" 'a2z'
-  is "after '$what': the job runs" "$("$SBINJECT" call "$name" exec_remote_poll "{\"pid\":$job,\"ack_seq\":0}" | jq -r .result.state)" running
-  is "after '$what': it is the same service" "$("$SBINJECT" --json status "$name" | jq .pid)" "$pid"
-done
-ok 'remove' "$SBINJECT" remove "$name"
+cleanings=('rm -rf /tmp/* /var/tmp/*' "rm -rf $dir/.server" "find $dir/.server -mindepth 1 -delete" "rm -f $dir/.server/server.lock")
+survives_cleaning() {
+  local id pid job what
+  name=$(unique cleaning)
+  id=$(ctr_create "$ENGINE" busybox "$name")
+  ok 'inject' "$SBINJECT" "$name"
+  pid=$("$SBINJECT" --json status "$name" | jq .pid)
+  ok 'a shell' "$SBINJECT" call "$name" bash_session_new_session
+  job=$("$SBINJECT" call "$name" exec_remote_start '{"command":"sleep 1000"}' | jq .result.pid)
+  for what in "${cleanings[@]}"; do
+    ctr_exec "$ENGINE" "$id" /bin/sh -c "$what" >/dev/null 2>&1 || :
+    run "$SBINJECT" call "$name" bash_session '{"session_name":"BashSession","input":"echo a\"2\"z\n","wait_for_output":30,"idle_timeout":1}'
+    like "after '$what': the shell is there" "$(jq -r .result <<<"$out")" 'a2z'
+    is "after '$what': the job runs" "$("$SBINJECT" call "$name" exec_remote_poll "{\"pid\":$job,\"ack_seq\":0}" | jq -r .result.state)" running
+    is "after '$what': it is the same service" "$("$SBINJECT" --json status "$name" | jq .pid)" "$pid"
+  done
+  ok 'remove' "$SBINJECT" remove "$name"
+}
+for ((i = 0; i < CLEANED; i++)); do survives_cleaning; done
 
 # A service of the container's own user, whose /tmp is new after each start: who is there first?
 cat >"$tmp/user.yaml" <<END

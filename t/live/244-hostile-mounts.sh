@@ -4,7 +4,7 @@
 # looks into its container for us, gets nothing mounted there; where docker lets that happen, it is
 # paused meanwhile, and runs again in the end, also when sbinject is killed.
 # tier: check
-# soak: ROUNDS=300
+# soak: ROUNDS=2000 KILLS=200
 # engines: docker20 docker28
 # also: docker20-rootless
 # images: busybox
@@ -16,7 +16,7 @@
 . "$(dirname "$0")/hostile.sh"
 need_sbinject
 need_adversary
-: "${ROUNDS:=1}"
+: "${ROUNDS:=1}" "${KILLS:=2}"
 
 volume=$(unique volume)
 
@@ -85,7 +85,7 @@ if [ "$ENGINE" = docker20 ]; then
   unlike 'what stands ready is run without a pause' "$err" 'pausing'
   run "$SBINJECT" remove "$name"
   # Killed as soon as it is paused.
-  for ((i = 0; i < 2 * ROUNDS; i++)); do
+  for ((i = 0; i < KILLS; i++)); do
     XDG_STATE_HOME=$tmp/none "$SBINJECT" inject "$name" >"$tmp/killed" 2>&1 &
     pid=$!
     for _ in $(seq 3000); do
