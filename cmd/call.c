@@ -186,10 +186,11 @@ static enum sb_code run(const struct cmd_env *env)
 const struct cmd cmd_call = {
 	.name = "call",
 	.args = "CONTAINER [METHOD [PARAMS]]",
-	.summary = "send one JSON-RPC request to the service, print the whole reply",
-	.help = "PARAMS is a JSON object. Without METHOD the whole request is read from stdin. Exit 0: the\n"
-		"reply is a result. 1: it is an error reply (printed all the same). 7: the service is not\n"
-		"there, or did not answer within --timeout.\n"
+	.summary = "send one JSON-RPC request to the service, print the reply",
+	.help = "PARAMS is a JSON object. Without METHOD, the whole request is read from\n"
+		"stdin. Exit code 0: the reply is a result. 1: the reply is an error; it is\n"
+		"printed, too. 7: the service is not there, or did not answer within\n"
+		"--timeout.\n"
 		"\n"
 		"  sbinject call web version\n"
 		"  sbinject call web text_editor '{\"command\": \"view\", \"path\": \"/etc/passwd\"}'\n",

@@ -427,10 +427,10 @@ static enum sb_code run(const struct cmd_env *env)
 const struct cmd cmd_completion = {
 	.name = "completion",
 	.args = "SHELL",
-	.summary = "print the completion script for bash, zsh or fish",
+	.summary = "print a completion script for bash, zsh or fish",
 	.help = "  source <(sbinject completion bash)\n"
 		"\n"
-		"'make install' puts all three where the shells look for them.\n",
+		"'make install' installs the scripts for all three shells.\n",
 	.opts = OPTS_ANY,
 	.min_args = 1,
 	.max_args = 1,

@@ -148,10 +148,11 @@ const struct cmd cmd_inject = {
 	.name = "inject",
 	.args = "CONTAINER...",
 	.summary = "put the matching tool service into containers and start it",
-	.help = "The main job: 'sbinject CONTAINER' is the same. Each container is looked at through the\n"
-		"engine, exactly one payload is chosen by the rules, uploaded, started and proven to be\n"
-		"the one that was chosen. A container that has it already is only checked. Names, ids and\n"
-		"unique beginnings of ids are understood. Nothing is left behind by a failure.\n",
+	.help = "'sbinject CONTAINER' does the same. sbinject inspects each container through\n"
+		"the engine, chooses exactly one payload by the rules, uploads it, starts it,\n"
+		"and verifies that the running service is the one it chose. If the container\n"
+		"already has that payload, it is only checked. A container may be given by\n"
+		"name, id or unique id prefix. A failed run leaves nothing behind.\n",
 	.opts = OPTS_DELIVER | OPTS_EACH | OPT(DRY_RUN) | OPT(START),
 	.min_args = 1,
 	.max_args = -1,

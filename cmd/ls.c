@@ -217,10 +217,10 @@ static enum sb_code run(const struct cmd_env *env)
 const struct cmd cmd_ls = {
 	.name = "ls",
 	.args = "",
-	.summary = "containers of this engine, with --look those that carry the service",
-	.help = "Runs nothing inside. With --look the engine is asked whether the service has been placed in\n"
-		"each; one that cannot be looked into has a '?' under SERVICE. Whether the service answers\n"
-		"is told by 'sbinject status'. --quiet prints the names alone.\n",
+	.summary = "list containers; with --look, show which have the service",
+	.help = "Runs nothing in the containers. With --look, it asks the engine whether each\n"
+		"container has the service; '?' under SERVICE means that the engine could not\n"
+		"tell. To see whether a service answers, use 'sbinject status'.\n",
 	.opts = OPTS_ENGINE | OPT(ALL) | OPT(LOOK) | OPT(JSON) | OPT(QUIET),
 	.min_args = 0,
 	.max_args = 0,

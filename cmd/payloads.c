@@ -146,10 +146,10 @@ static enum sb_code run(const struct cmd_env *env)
 const struct cmd cmd_payloads = {
 	.name = "payloads",
 	.args = "",
-	.summary = "what is embedded: name, architecture, release, size, sha256",
-	.help = "Needs no engine. The digests can be checked by anyone who builds the same source: "
-		"the\n"
-		"payloads come out bit for bit the same.\n",
+	.summary = "list the embedded payloads, or extract one",
+	.help = "Lists name, architecture, release, size and SHA-256. Needs no engine. To\n"
+		"verify a digest, build the same source with the same compiler: the payloads\n"
+		"come out bit for bit the same.\n",
 	.opts = OPTS_ANY | OPT(JSON) | OPT(EXTRACT) | OPT(OUTPUT),
 	.min_args = 0,
 	.max_args = 0,

@@ -156,14 +156,12 @@ static enum sb_code run(const struct cmd_env *env)
 const struct cmd cmd_pipe = {
 	.name = "pipe",
 	.args = "CONTAINER",
-	.summary = "a long-lived channel: JSON-RPC by lines on stdin and stdout",
-	.help = "Each line of stdin is a request, each line of stdout a reply, as they complete; "
-		"many can\n"
-		"be in flight. One process in the container serves them all, so a call costs a "
-		"fraction\n"
-		"of a millisecond. Ends when stdin ends and the last reply is out, or when the "
-		"service\n"
-		"goes away.\n",
+	.summary = "exchange JSON-RPC with the service, by lines on stdin and stdout",
+	.help = "Each line of stdin is a request, each line of stdout a reply. Many requests\n"
+		"can be in progress; replies come as they complete. One process in the\n"
+		"container serves them all, so a call costs a fraction of a millisecond. Ends\n"
+		"when stdin has ended and the last reply is out, or when the service goes\n"
+		"away.\n",
 	.opts = OPTS_DELIVER,
 	.min_args = 1,
 	.max_args = 1,

@@ -208,10 +208,9 @@ static enum sb_code run(const struct cmd_env *env)
 const struct cmd cmd_probe = {
 	.name = "probe",
 	.args = "CONTAINER",
-	.summary = "all that can be found out about a container; nothing is changed",
-	.help = "Everything is read through the engine; nothing of the container is executed, so "
-		"it works\n"
-		"on stopped and paused ones too.\n",
+	.summary = "show all that can be learned about a container",
+	.help = "Reads everything through the engine. Changes nothing and executes nothing in\n"
+		"the container, so it works for stopped and paused containers, too.\n",
 	.opts = OPTS_ENGINE | OPT(NO_PAUSE) | OPT(JSON),
 	.min_args = 1,
 	.max_args = 1,

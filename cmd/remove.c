@@ -43,8 +43,9 @@ const struct cmd cmd_remove = {
 	.name = "remove",
 	.args = "CONTAINER...",
 	.summary = "stop the service and everything it started, delete its files",
-	.help = "The file system is left as it was before the first injection, and so is a container that\n"
-		"never had one. Works for what any release of sbinject has placed.\n",
+	.help = "Leaves the file system as it was before the first injection. If there was\n"
+		"none, changes nothing and succeeds. Removes what any release of sbinject has\n"
+		"placed.\n",
 	.opts = OPTS_DELIVER | OPTS_EACH | OPT(DRY_RUN),
 	.min_args = 1,
 	.max_args = -1,

@@ -150,13 +150,11 @@ static enum sb_code run(const struct cmd_env *env)
 const struct cmd cmd_rules = {
 	.name = "rules",
 	.args = "[FILE]",
-	.summary = "the rules in force; check a file; explain the choice for a container",
-	.help = "Without options: the text of the rules in force and where they were found. "
-		"--check FILE\n"
-		"reads a rules file and reports errors by line and column, and warns of what could not\n"
-		"work. --explain CONTAINER "
-		"shows the\n"
-		"facts that the rules ask about and which of them hold.\n",
+	.summary = "show the rules, check a rules file, or explain the choice",
+	.help = "Without options, prints the rules in force and where they were found.\n"
+		"--check FILE reads a rules file, reports errors by line and column, and\n"
+		"warns of what could not work. --explain CONTAINER shows the known facts\n"
+		"about a container and, for each rule, whether it matches.\n",
 	.opts = OPTS_RULES | OPT(CHECK) | OPT(EXPLAIN),
 	.min_args = 0,
 	.max_args = 1,

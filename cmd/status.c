@@ -58,9 +58,9 @@ static enum sb_code run(const struct cmd_env *env)
 const struct cmd cmd_status = {
 	.name = "status",
 	.args = "CONTAINER...",
-	.summary = "is it there, is it the right one, does the service answer",
-	.help = "Starts and changes nothing. Exit 0: healthy. 7: not injected, or the service does not\n"
-		"run. 6: it is another version than this sbinject would inject.\n",
+	.summary = "check that the service is there, is the right one and answers",
+	.help = "Starts and changes nothing. Exit code 0: healthy. 7: not injected, or the\n"
+		"service does not run. 6: not the version that this sbinject would inject.\n",
 	.opts = OPTS_DELIVER | OPTS_EACH,
 	.min_args = 1,
 	.max_args = -1,

@@ -5,15 +5,16 @@ static const char intro[] =
 	"usage: sbinject CONTAINER...\n"
 	"       sbinject COMMAND [OPTIONS] [ARGUMENTS]\n"
 	"\n"
-	"Put a small tool service into running containers that were built without it, and prove\n"
-	"that it is the right one. The container needs no shell, tar, libc or network.\n"
+	"Put a small tool service into a running container that was built without it,\n"
+	"start it, and prove that it is the right one. The container needs no shell,\n"
+	"no tar, no libc and no network.\n"
 	"\n"
-	"  sbinject web                      inject into the container 'web'\n"
-	"  sbinject status web               is it there, does it answer\n"
-	"  sbinject call web version         one request, one reply\n"
-	"  sbinject remove web               leave the container as it was\n"
+	"  sbinject web                inject into the container 'web'\n"
+	"  sbinject status web         check that the service is there and answers\n"
+	"  sbinject call web version   send it one request, print the reply\n"
+	"  sbinject remove web         stop it, leave the container as it was\n"
 	"\n"
-	"Commands ('sbinject -- NAME' for a container that is named like one):\n";
+	"Commands (for a container with the name of a command: 'sbinject -- NAME'):\n";
 
 static const char codes[] =
 	"\n"
@@ -22,10 +23,10 @@ static const char codes[] =
 	"  6 integrity or version mismatch, 7 the service did not come up,\n"
 	"  8 some of several containers failed, 130 interrupted.\n"
 	"\n"
-	"'sbinject COMMAND --help' tells more; so do the manual pages sbinject(1) and\n"
+	"See 'sbinject COMMAND --help', and the manual pages sbinject(1) and\n"
 	"sbinject.yaml(5).\n";
 
-/* `cmd`: whose default time limit is told; NULL: nobody's. */
+/* `cmd`: its default time limit is shown; NULL: none is. */
 static void print_options(unsigned set, const struct cmd *cmd, FILE *to)
 {
 	for (unsigned id = 0; id < OPT_COUNT; id++) {
@@ -69,7 +70,7 @@ void usage_all(FILE *to)
 		fprintf(to, "  %-11s %s\n", (*cmd)->name, (*cmd)->summary);
 		all |= (*cmd)->opts;
 	}
-	fputs("\nOptions (each command's --help tells which it takes):\n", to);
+	fputs("\nOptions (see a command's --help for those that it accepts):\n", to);
 	print_options(all, NULL, to);
 	fputs(codes, to);
 }
