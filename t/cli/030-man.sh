@@ -122,6 +122,7 @@ for m in "$top"/man/*.[1-8]; do
   fi
   if command -v groff >/dev/null && man --help 2>&1 | grep -q warnings; then
     is "$name: man has nothing to say" "$(MANWIDTH=80 man --warnings -l "$m" 2>&1 >/dev/null)" ""
+    like "$name fits 80 columns" "$(MANWIDTH=80 man -l "$m" 2>/dev/null | wc -L)" '^([1-7]?[0-9]|80)$'
   fi
   is "$name: names its licence" "$(grep -c 'SPDX-License-Identifier: MIT' "$m")" 1
   for other in $(plain <"$m" | grep -oE '[a-z.-]+ ?\([157]\)' | tr -d ' '); do
