@@ -304,7 +304,7 @@ done
 cat >"$tmp/killer" <<'S'
 while :; do
   for p in /proc/[0-9]*; do
-    case $(tr '\0' ' ' <$p/cmdline 2>/dev/null) in *' graft ') kill -9 ${p#/proc/} ;; esac
+    case $(tr '\0' ' ' 2>/dev/null <$p/cmdline) in *' graft ') kill -9 ${p#/proc/} ;; esac
   done
 done
 S
@@ -318,15 +318,18 @@ undone 'killed from inside'
 # run finds that by the engine's clock, which here goes faster.
 sed 's/kill -9/kill -STOP/' "$tmp/killer" >"$tmp/stopper"
 stopper=$(exec_opts='{"User":"0:0"}' ctr_exec "$ENGINE" "$id" sh -c "($(cat "$tmp/stopper")) >/dev/null 2>&1 & echo \$!")
-"$SBINJECT" --graft "$name" >/dev/null 2>&1 &
+proxy_start "stall:resp@$start:0,50" # or the helper may have ended before it is found
+DOCKER_HOST=$proxy_host "$SBINJECT" --graft "$name" >/dev/null 2>&1 &
 pid=$!
-has_stopped() { as_root sh -c 'for p in /proc/[0-9]*; do case $(tr "\0" " " <$p/cmdline 2>/dev/null) in *" graft ") grep -q "^State:.T" $p/status && exit 0 ;; esac; done; exit 1'; }
+has_stopped() { as_root sh -c 'for p in /proc/[0-9]*; do case $(tr "\0" " " 2>/dev/null <$p/cmdline) in *" graft ") grep -q "^State:.T" $p/status && exit 0 ;; esac; done; exit 1'; }
 for i in $(seq 300); do
   ! has_stopped || break
   sleep 0.1
 done
+ok 'stopped from inside: it is stopped' has_stopped
 kill -9 "$pid"
 wait "$pid" 2>/dev/null || :
+proxy_stop
 as_root kill -9 "$stopper"
 fails 'stopped from inside: as long as it may be at work' 3 'out of time' "$SBINJECT" -t 8 --graft "$name"
 is 'stopped from inside: it stays' "$(helpers running)" "/sbinject-graft-${id:0:12}"
