@@ -2,8 +2,8 @@
 #include "engine/client.h"
 
 #include "engine/clock.h"
+#include "engine/frames.h"
 #include "engine/log.h"
-#include "engine/stream.h"
 
 #include <stdio.h>
 #include <string.h>

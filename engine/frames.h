@@ -3,8 +3,8 @@
  * The frames in which an engine mixes an exec's stdout and stderr. Pure: bytes in, pieces out,
  * however they are split. A length announced is never allocated.
  */
-#ifndef ENGINE_STREAM_H
-#define ENGINE_STREAM_H
+#ifndef ENGINE_FRAMES_H
+#define ENGINE_FRAMES_H
 
 #include "engine/err.h"
 

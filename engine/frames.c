@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/stream.h"
+#include "engine/frames.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as an exec's output, fed whole and cut in pieces: both must give the same. */
 #include "engine/buf.h"
-#include "engine/stream.h"
+#include "engine/frames.h"
 
 #include <stdint.h>
 #include <string.h>

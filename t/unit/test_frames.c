@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "engine/buf.h"
-#include "engine/stream.h"
+#include "engine/frames.h"
 
 struct seen {
 	struct sb_buf text[2]; /* of stream 1 and 2 */
