@@ -4,6 +4,7 @@
 #include "engine/clock.h"
 #include "engine/frames.h"
 #include "engine/log.h"
+#include "engine/stream.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -132,7 +133,7 @@ static int open_streams(struct eng_exec *exec, struct sb_err *err)
 		return -1;
 	req.path = path.data;
 	if (eng_limit_time(exec->client, &req, err) < 0 ||
-		eng_http_upgrade(exec->client->http, &req, &exec->stream, &reply, err) < 0)
+		eng_stream_open(exec->client->http, &req, &exec->stream, &reply, err) < 0)
 		return -1;
 	if (!exec->stream)
 		return eng_refused(exec->client, &reply, refusal_code(&reply),

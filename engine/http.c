@@ -6,16 +6,13 @@
 
 #include <curl/curl.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
 
 enum {
 	CONNECT_TIMEOUT_MS = 5000,
 	KEEPALIVE_S = 20, /* of silence over TCP before the other side is asked whether it lives */
-	WAIT_SLICE_MS = 200, /* how often a wait looks at the interrupt flag */
 	SEND_MAX = 16 << 10, /* what TLS makes one record of */
 };
 
@@ -28,12 +25,10 @@ struct eng_http {
 	char problem[CURL_ERROR_SIZE];
 };
 
-struct eng_stream {
-	const struct eng_http *http;
+struct eng_http_conn {
 	CURL *easy;
 	curl_socket_t fd;
-	struct sb_buf early; /* came together with the header */
-	size_t held;	     /* of `out`: tried already, and not sent yet */
+	size_t held; /* of `out`: tried already, and not sent yet */
 	char out[SEND_MAX];
 	char problem[CURL_ERROR_SIZE];
 };
@@ -96,6 +91,11 @@ void eng_http_ignore_interrupt(struct eng_http *http, bool ignore)
 bool eng_http_is_interrupted(const struct eng_http *http)
 {
 	return eng_interrupted && !http->ignore_interrupt;
+}
+
+const struct eng_endpoint *eng_http_endpoint(const struct eng_http *http)
+{
+	return http->endpoint;
 }
 
 int eng_http_escape(struct sb_buf *buf, const char *text, struct sb_err *err)
@@ -330,7 +330,7 @@ static int fail_transfer(CURLcode code, CURL *easy, const struct eng_http *http,
 	}
 }
 
-static void trace(const struct eng_http_req *req, int status, size_t len, int64_t since)
+void eng_http_trace(const struct eng_http_req *req, int status, size_t len, int64_t since)
 {
 	sb_log(SB_TRACE_HTTP, "%s %s -> %d, %zu bytes out, %zu in, %d ms", req->method, req->path,
 		status, req->body_len, len, (int)(sb_now_ms() - since));
@@ -406,7 +406,7 @@ int eng_http_do(struct eng_http *http, const struct eng_http_req *req, struct en
 	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL);
 	reply->status = (int)status;
-	trace(req, reply->status, reply->body.len, start);
+	eng_http_trace(req, reply->status, reply->body.len, start);
 	if (transfer.err.code != SB_OK) {
 		*err = transfer.err;
 		err->code = SB_NO_ENGINE;
@@ -420,320 +420,102 @@ int eng_http_do(struct eng_http *http, const struct eng_http_req *req, struct en
 	return 0;
 }
 
-/* ---- upgraded connections ---- */
+/* ---- bare connections ---- */
 
-void eng_stream_close(struct eng_stream *stream)
+void eng_http_disconnect(struct eng_http_conn *conn)
 {
-	if (!stream)
+	if (!conn)
 		return;
-	curl_easy_cleanup(stream->easy);
-	sb_buf_release(&stream->early);
-	free(stream);
+	curl_easy_cleanup(conn->easy);
+	free(conn);
 }
 
-static void stream_closep(struct eng_stream **stream)
+static void disconnectp(struct eng_http_conn **conn)
 {
-	eng_stream_close(*stream);
+	eng_http_disconnect(*conn);
 }
 
-int eng_stream_fd(const struct eng_stream *stream)
+int eng_http_conn_fd(const struct eng_http_conn *conn)
 {
-	return stream->fd;
+	return conn->fd;
 }
 
-void eng_stream_wait(struct eng_stream *stream, bool to_send, int timeout_ms)
+static const char *conn_problem(const struct eng_http_conn *conn, CURLcode code)
 {
-	struct pollfd slot = {.fd = stream->fd, .events = to_send ? POLLOUT : POLLIN};
-
-	(void)poll(&slot, 1, timeout_ms < WAIT_SLICE_MS ? timeout_ms : WAIT_SLICE_MS);
-}
-
-static int recv_now(struct eng_stream *stream, void *data, size_t size, size_t *ret_len)
-{
-	if (stream->early.len) {
-		*ret_len = stream->early.len < size ? stream->early.len : size;
-		memcpy(data, stream->early.data, *ret_len);
-		sb_buf_consume(&stream->early, *ret_len);
-		return CURLE_OK;
-	}
-	*ret_len = 0;
-	return curl_easy_recv(stream->easy, data, size, ret_len);
-}
-
-static const char *stream_problem(const struct eng_stream *stream, CURLcode code)
-{
-	return stream->problem[0] ? stream->problem : curl_easy_strerror(code);
+	return conn->problem[0] ? conn->problem : curl_easy_strerror(code);
 }
 
 /* A connection is reset where a program has not read what it was sent; what it said came before. */
-static bool is_end(const struct eng_stream *stream, int code, size_t len)
+static bool is_end(const struct eng_http_conn *conn, CURLcode code, size_t len)
 {
 	long number = 0;
 
 	if (code == CURLE_RECV_ERROR)
-		curl_easy_getinfo(stream->easy, CURLINFO_OS_ERRNO, &number);
+		curl_easy_getinfo(conn->easy, CURLINFO_OS_ERRNO, &number);
 	return code == CURLE_OK ? len == 0 : number == ECONNRESET;
 }
 
-int eng_stream_recv(struct eng_stream *stream, void *data, size_t size, int timeout_ms,
-	size_t *ret_len, struct sb_err *err)
+int eng_http_recv(
+	struct eng_http_conn *conn, void *data, size_t size, size_t *ret_len, struct sb_err *err)
 {
-	int64_t deadline = sb_now_ms() + timeout_ms;
+	CURLcode code;
 
-	for (;;) {
-		int code = recv_now(stream, data, size, ret_len);
-		int left;
-
-		if (is_end(stream, code, *ret_len))
-			return 1;
-		if (code == CURLE_OK)
-			return 0;
-		if (code != CURLE_AGAIN)
-			return sb_err_set(err, SB_NO_ENGINE, "the engine broke off a stream: %s",
-				stream_problem(stream, (CURLcode)code));
-		if (eng_http_is_interrupted(stream->http))
-			return sb_err_set(err, SB_INTERRUPTED, "interrupted");
-		left = sb_left_ms(deadline, timeout_ms);
-		*ret_len = 0;
-		if (left == 0)
-			return 0;
-		eng_stream_wait(stream, false, left);
-	}
+	*ret_len = 0;
+	code = curl_easy_recv(conn->easy, data, size, ret_len);
+	if (is_end(conn, code, *ret_len))
+		return 1;
+	if (code == CURLE_OK || code == CURLE_AGAIN)
+		return 0;
+	return sb_err_set(
+		err, SB_NO_ENGINE, "the engine broke off a stream: %s", conn_problem(conn, code));
 }
 
 /* TLS that could not send wants the same bytes again, at the same address. */
-static CURLcode send_now(struct eng_stream *stream, const char *data, size_t len, size_t *ret_len)
+int eng_http_send(struct eng_http_conn *conn, const void *data, size_t len, size_t *ret_len)
 {
 	CURLcode code;
 
-	if (!stream->held) {
-		stream->held = len < SEND_MAX ? len : SEND_MAX;
-		memcpy(stream->out, data, stream->held);
+	if (!conn->held) {
+		conn->held = len < SEND_MAX ? len : SEND_MAX;
+		memcpy(conn->out, data, conn->held);
 	}
-	code = curl_easy_send(stream->easy, stream->out, stream->held, ret_len);
+	*ret_len = 0;
+	code = curl_easy_send(conn->easy, conn->out, conn->held, ret_len);
 	if (code == CURLE_AGAIN)
-		*ret_len = 0;
-	else
-		stream->held = 0;
-	return code;
-}
-
-int eng_stream_send(struct eng_stream *stream, const void *data, size_t len, size_t *ret_len,
-	struct sb_err *err)
-{
-	CURLcode code = CURLE_OK;
-
-	*ret_len = 0;
-	while (code == CURLE_OK && *ret_len < len) {
-		size_t sent;
-
-		code = send_now(stream, (const char *)data + *ret_len, len - *ret_len, &sent);
-		if (code == CURLE_OK)
-			*ret_len += sent;
-	}
-	if (code == CURLE_OK || code == CURLE_AGAIN)
-		return eng_http_is_interrupted(stream->http)
-			       ? sb_err_set(err, SB_INTERRUPTED, "interrupted")
-			       : 0;
-	sb_log(SB_NOTE, "a stream takes no more: %s", stream_problem(stream, code));
-	*ret_len = 0;
+		return 0;
+	conn->held = 0;
+	if (code == CURLE_OK)
+		return 0;
+	sb_log(SB_NOTE, "a stream takes no more: %s", conn_problem(conn, code));
 	return 1;
 }
 
-int eng_stream_half_close(struct eng_stream *stream, struct sb_err *err)
+int eng_http_connect(struct eng_http *http, const struct eng_http_req *req,
+	struct eng_http_conn **ret, struct sb_err *err)
 {
-	if (shutdown(stream->fd, SHUT_WR) < 0 && errno != ENOTCONN)
-		return sb_err_set(
-			err, SB_NO_ENGINE, "cannot end the input of a stream: %s", strerror(errno));
-	return 0;
-}
-
-static int send_all(
-	struct eng_stream *stream, const struct sb_buf *text, int64_t deadline, struct sb_err *err)
-{
-	for (size_t done = 0; done < text->len;) {
-		size_t len;
-		int ret = eng_stream_send(stream, text->data + done, text->len - done, &len, err);
-
-		if (ret)
-			return ret < 0 ? -1
-				       : sb_err_set(err, SB_NO_ENGINE,
-						 "the engine hung up on a request");
-		done += len;
-		if (len)
-			continue;
-		if (sb_left_ms(deadline, 1) == 0)
-			return sb_err_set(err, SB_NO_ENGINE, "the engine does not take a request");
-		eng_stream_wait(stream, true, sb_left_ms(deadline, WAIT_SLICE_MS));
-	}
-	return 0;
-}
-
-/* Read to the blank line; what follows it stays in stream->early. */
-static int recv_header(struct eng_stream *stream, struct eng_http_reply *reply, int64_t deadline,
-	struct sb_err *err)
-{
-	sb_autobuf struct sb_buf raw = SB_BUF_INIT(SB_MAX_HEADERS);
-	char chunk[4096];
-
-	for (;;) {
-		const char *end = raw.data ? memmem(raw.data, raw.len, "\r\n\r\n", 4) : NULL;
-		size_t len;
-		int ret;
-
-		if (end) {
-			size_t head = (size_t)(end - raw.data) + 4;
-
-			if (sb_buf_add(&reply->headers, raw.data, head, err) < 0)
-				return -1;
-			return sb_buf_add(&stream->early, raw.data + head, raw.len - head, err);
-		}
-		ret = eng_stream_recv(
-			stream, chunk, sizeof(chunk), sb_left_ms(deadline, INT_MAX), &len, err);
-		if (ret < 0)
-			return -1;
-		if (len > raw.max - raw.len)
-			return sb_err_set(err, SB_NO_ENGINE, "the engine's headers have no end");
-		if (len && sb_buf_add(&raw, chunk, len, err) < 0)
-			return -1;
-		if (ret == 1)
-			return sb_err_set(
-				err, SB_NO_ENGINE, "the engine hung up instead of answering");
-		if (len == 0)
-			return sb_err_set(err, SB_NO_ENGINE, "the engine did not answer in time");
-	}
-}
-
-/* Put the pieces of a chunked body together in place, up to the first one that is cut off or odd.
- */
-static void join_chunks(struct sb_buf *body)
-{
-	size_t from = 0, to = 0;
-
-	for (;;) {
-		char *end;
-		size_t len = strtoul(sb_buf_str(body) + from, &end, 16);
-		size_t start = (size_t)(end - sb_buf_str(body)) + 2;
-
-		if (start > body->len || end[0] != '\r' || len == 0 || len > body->len - start)
-			break;
-		memmove(body->data + to, body->data + start, len);
-		to += len;
-		from = start + len + 2;
-		if (from >= body->len)
-			break;
-	}
-	body->len = to;
-	if (body->data)
-		body->data[to] = '\0';
-}
-
-static bool is_whole(const struct sb_buf *body, bool chunked, size_t expected)
-{
-	static const char last[] = "0\r\n\r\n";
-
-	if (!chunked)
-		return body->len >= expected;
-	return body->len >= 5 && !memcmp(body->data + body->len - 5, last, 5);
-}
-
-/* The body of a refusal: to its length, its last chunk, or the end of the connection. */
-static int recv_refusal(struct eng_stream *stream, struct eng_http_reply *reply, int64_t deadline,
-	struct sb_err *err)
-{
-	char value[32], chunk[4096];
-	size_t expected = SIZE_MAX;
-	bool chunked = eng_http_header(reply, "Transfer-Encoding", value, sizeof(value)) &&
-		       !strcasecmp(value, "chunked");
-
-	if (eng_http_header(reply, "Content-Length", value, sizeof(value)))
-		expected = strtoul(value, NULL, 10);
-	reply->body.max = SB_MAX_ERROR_REPLY;
-	while (!is_whole(&reply->body, chunked, expected)) {
-		size_t len;
-		int ret = eng_stream_recv(
-			stream, chunk, sizeof(chunk), sb_left_ms(deadline, 2000), &len, err);
-
-		if (ret < 0)
-			return -1;
-		if (len > reply->body.max - reply->body.len)
-			return sb_err_set(err, SB_NO_ENGINE, "the engine's refusal has no end");
-		if (len && sb_buf_add(&reply->body, chunk, len, err) < 0)
-			return -1;
-		if (ret == 1 || len == 0)
-			break;
-	}
-	if (chunked)
-		join_chunks(&reply->body);
-	return 0;
-}
-
-static int parse_status(struct eng_http_reply *reply, struct sb_err *err)
-{
-	unsigned minor;
-
-	if (sscanf(sb_buf_str(&reply->headers), "HTTP/1.%1u %3d", &minor, &reply->status) != 2)
-		return sb_err_set(err, SB_NO_ENGINE, "the engine's answer is not HTTP");
-	return 0;
-}
-
-static int stream_connect(struct eng_http *http, const struct eng_http_req *req,
-	struct eng_stream **ret, struct sb_err *err)
-{
-	sb_auto(stream_closep) struct eng_stream *stream = calloc(1, sizeof(*stream));
+	sb_auto(disconnectp) struct eng_http_conn *conn = calloc(1, sizeof(*conn));
 	sb_autobuf struct sb_buf url = SB_BUF_INIT(SB_MAX_HEADERS);
 	CURLcode code;
 
-	if (!stream)
+	if (!conn)
 		return sb_err_nomem(err);
-	stream->http = http;
-	stream->early.max = SB_MAX_HEADERS;
-	stream->easy = curl_easy_init();
-	if (!stream->easy)
+	conn->easy = curl_easy_init();
+	if (!conn->easy)
 		return sb_err_nomem(err);
 	http->problem[0] = '\0';
-	set_common(stream->easy, http);
+	set_common(conn->easy, http);
 	if (make_url(http->endpoint, "/", &url, err) < 0)
 		return -1;
-	curl_easy_setopt(stream->easy, CURLOPT_URL, url.data);
+	curl_easy_setopt(conn->easy, CURLOPT_URL, url.data);
 	if (req->timeout_ms > 0 && req->timeout_ms < CONNECT_TIMEOUT_MS)
-		curl_easy_setopt(stream->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)req->timeout_ms);
-	curl_easy_setopt(stream->easy, CURLOPT_CONNECT_ONLY, 1L);
-	code = curl_easy_perform(stream->easy);
+		curl_easy_setopt(conn->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)req->timeout_ms);
+	curl_easy_setopt(conn->easy, CURLOPT_CONNECT_ONLY, 1L);
+	code = curl_easy_perform(conn->easy);
 	if (code == CURLE_OK)
-		code = curl_easy_getinfo(stream->easy, CURLINFO_ACTIVESOCKET, &stream->fd);
+		code = curl_easy_getinfo(conn->easy, CURLINFO_ACTIVESOCKET, &conn->fd);
 	if (code != CURLE_OK)
-		return fail_transfer(code, stream->easy, http, req, err);
-	curl_easy_setopt(stream->easy, CURLOPT_ERRORBUFFER, stream->problem);
-	*ret = sb_steal(stream);
-	return 0;
-}
-
-int eng_http_upgrade(struct eng_http *http, const struct eng_http_req *req, struct eng_stream **ret,
-	struct eng_http_reply *reply, struct sb_err *err)
-{
-	sb_auto(stream_closep) struct eng_stream *stream = NULL;
-	sb_autobuf struct sb_buf text = SB_BUF_INIT(SB_MAX_HEADERS + req->body_len);
-	int64_t start = sb_now_ms(), deadline = sb_deadline(req->timeout_ms);
-
-	*ret = NULL;
-	if (stream_connect(http, req, &stream, err) < 0)
-		return -1;
-	if (sb_buf_addf(&text, err,
-		    "%s %s%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: sbinject\r\n"
-		    "Connection: Upgrade\r\nUpgrade: tcp\r\nContent-Type: %s\r\n"
-		    "Content-Length: %zu\r\n\r\n",
-		    req->method, http->endpoint->prefix, req->path,
-		    http->endpoint->socket ? "localhost" : http->endpoint->host, req->type,
-		    req->body_len) < 0 ||
-		sb_buf_add(&text, req->body, req->body_len, err) < 0)
-		return -1;
-	if (send_all(stream, &text, deadline, err) < 0 ||
-		recv_header(stream, reply, deadline, err) < 0 || parse_status(reply, err) < 0)
-		return sb_err_wrap(err, "%s %s", req->method, req->path);
-	trace(req, reply->status, 0, start);
-	if (reply->status != 101 && reply->status != 200)
-		return recv_refusal(stream, reply, deadline, err);
-	*ret = sb_steal(stream);
+		return fail_transfer(code, conn->easy, http, req, err);
+	curl_easy_setopt(conn->easy, CURLOPT_ERRORBUFFER, conn->problem);
+	*ret = sb_steal(conn);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * HTTP/1.1 over a Unix socket or TCP, plain or TLS: one kept-alive connection for requests, and
- * upgraded connections that become byte streams. The only file that knows libcurl.
+ * bare connections, which stream.h makes byte streams of. The only file that knows libcurl.
  */
 #ifndef ENGINE_HTTP_H
 #define ENGINE_HTTP_H
@@ -12,8 +12,8 @@
 
 #include <stdint.h>
 
-struct eng_http;   /* opaque: an endpoint and its connection */
-struct eng_stream; /* opaque: an upgraded connection */
+struct eng_http;      /* opaque: an endpoint and its connection */
+struct eng_http_conn; /* opaque: a bare connection */
 
 struct eng_http_req {
 	const char *method;
@@ -51,42 +51,14 @@ void eng_http_free(struct eng_http *http);
 void eng_http_ignore_interrupt(struct eng_http *http, bool ignore);
 bool eng_http_is_interrupted(const struct eng_http *http);
 
+const struct eng_endpoint *eng_http_endpoint(const struct eng_http *http);
+
 /*
  * One request and its whole reply; 0 for any status. Failing to get one is SB_NO_ENGINE,
  * SB_INTERRUPTED, or SB_USAGE where the endpoint's URL is none.
  */
 int eng_http_do(struct eng_http *http, const struct eng_http_req *req, struct eng_http_reply *reply,
 	struct sb_err *err) sb_must_check;
-
-/*
- * Send a request that asks for an upgrade, on a connection of its own. 101 and 200 give a stream;
- * any other status gives none (*ret NULL) and the reply. The engine throws away what is sent
- * before its header has arrived, so this waits for it.
- */
-int eng_http_upgrade(struct eng_http *http, const struct eng_http_req *req, struct eng_stream **ret,
-	struct eng_http_reply *reply, struct sb_err *err) sb_must_check;
-
-void eng_stream_close(struct eng_stream *stream);
-int eng_stream_fd(const struct eng_stream *stream);
-
-/*
- * Read what is there, waiting at most timeout_ms for the first byte. *ret_len 0 with return 0:
- * nothing came in time. 1: end of stream.
- */
-int eng_stream_recv(struct eng_stream *stream, void *data, size_t size, int timeout_ms,
-	size_t *ret_len, struct sb_err *err) sb_must_check;
-
-/*
- * Send as much as goes at once: *ret_len may be 0. What did not go has to come first, and whole,
- * the next time: TLS may have begun with it. 1: the other side is gone.
- */
-int eng_stream_send(struct eng_stream *stream, const void *data, size_t len, size_t *ret_len,
-	struct sb_err *err) sb_must_check;
-
-/* Wait until sending or receiving is possible, at most timeout_ms. */
-void eng_stream_wait(struct eng_stream *stream, bool to_send, int timeout_ms);
-
-int eng_stream_half_close(struct eng_stream *stream, struct sb_err *err) sb_must_check;
 
 /* The value of a header (the first of that name), or NULL; size bounds the copy. */
 const char *eng_http_header(
@@ -97,5 +69,30 @@ int64_t eng_http_date(const struct eng_http_reply *reply);
 
 /* Add `text` with everything but unreserved characters percent-encoded. */
 int eng_http_escape(struct sb_buf *buf, const char *text, struct sb_err *err) sb_must_check;
+
+/* Log a request that began at `since`, and the `len` bytes that came for it. */
+void eng_http_trace(const struct eng_http_req *req, int status, size_t len, int64_t since);
+
+/* ---- bare connections, for stream.c alone ---- */
+
+/*
+ * Connect, with TLS where the endpoint has it, and send nothing. `req` is what the connection is
+ * for: it bounds the time, and errors name it.
+ */
+int eng_http_connect(struct eng_http *http, const struct eng_http_req *req,
+	struct eng_http_conn **ret, struct sb_err *err) sb_must_check;
+void eng_http_disconnect(struct eng_http_conn *conn);
+int eng_http_conn_fd(const struct eng_http_conn *conn);
+
+/* Read what is there, without waiting: *ret_len 0 with return 0: nothing. 1: end of stream. */
+int eng_http_recv(struct eng_http_conn *conn, void *data, size_t size, size_t *ret_len,
+	struct sb_err *err) sb_must_check;
+
+/*
+ * Send some of data, without waiting. *ret_len 0 with return 0: nothing goes now, and data has to
+ * come first, and whole, the next time. 1: the other side is gone.
+ */
+int eng_http_send(
+	struct eng_http_conn *conn, const void *data, size_t len, size_t *ret_len) sb_must_check;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as an engine's answer to a request for an upgrade. */
-#include "engine/http.h"
+#include "engine/stream.h"
 
 #include "t/fuzz/check.h"
 
@@ -114,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(engine.answer, data, size);
 	engine.len = size;
 	need(eng_http_new(&engine.endpoint, &http, &err) == 0);
-	if (eng_http_upgrade(http, &req, &stream, &reply, &err) < 0)
+	if (eng_stream_open(http, &req, &stream, &reply, &err) < 0)
 		check_error(&err);
 	else if (stream)
 		check_stream(stream, end + 4, (size_t)(data + size - end) - 4);
