@@ -183,34 +183,17 @@ int eng_archive_read(struct eng_client *client, const char *id, const char *path
 	return eng_hold_end(client, do_read(client, id, path, max_bytes, out, err), err);
 }
 
-static const struct {
-	const char *words;
-	enum sb_code code;
-	const char *cause;
-} put_causes[] = {
-	{"read-only", SB_UNSUPPORTED, "its file system is read-only"},
-	{"no space left", SB_UNSUPPORTED, "there is no space left"},
-	{"quota", SB_UNSUPPORTED, "its disk quota is used up"},
-	{"not a directory", SB_UNSUPPORTED, "something else is where a directory has to be"},
-	{"no such container", SB_NO_CONTAINER, "it is gone"},
-	{"does not exist", SB_NO_CONTAINER, "it is gone"},
-	/* Docker, of a container that is there, while something else looks into it or ends it. */
-	{"could not find the file / in", SB_FAILED, "its root could not be opened"},
-};
-
 static int fail_put(
 	const struct eng_client *client, const struct eng_http_reply *reply, struct sb_err *err)
 {
+	const struct eng_refusal *why = eng_reply_means(reply, ENG_AT_PUT);
 	char text[400];
 
+	if (!why->cause)
+		return eng_refused(client, reply, why->code, "write into the container", err);
 	eng_reply_message(reply, text, sizeof(text));
-	for (size_t i = 0; i < SB_ARRAY_SIZE(put_causes); i++)
-		if (eng_reply_says(reply, put_causes[i].words))
-			return sb_err_set(err, put_causes[i].code,
-				"cannot write into the container: %s (%s: %s)", put_causes[i].cause,
-				eng_client_kind_name(client), text);
-	return eng_refused(client, reply, reply->status == 404 ? SB_NO_CONTAINER : SB_FAILED,
-		"write into the container", err);
+	return sb_err_set(err, why->code, "cannot write into the container: %s (%s: %s)",
+		why->cause, eng_client_kind_name(client), text);
 }
 
 static int do_put(struct eng_client *client, const char *id, const char *path, const void *tar,

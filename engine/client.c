@@ -85,6 +85,12 @@ bool eng_reply_says(const struct eng_http_reply *reply, const char *words)
 	return strcasestr(sb_buf_str(&reply->body), words) != NULL;
 }
 
+const struct eng_refusal *eng_reply_means(
+	const struct eng_http_reply *reply, enum eng_situation situation)
+{
+	return eng_refusal_find(situation, reply->status, sb_buf_str(&reply->body));
+}
+
 int eng_refused(const struct eng_client *client, const struct eng_http_reply *reply,
 	enum sb_code code, const char *what, struct sb_err *err)
 {

@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "engine/hold.h"
 #include "engine/http.h"
+#include "engine/refusal.h"
 
 struct eng_client {
 	const struct eng_endpoint *endpoint;
@@ -55,6 +56,10 @@ void eng_reply_message(const struct eng_http_reply *reply, char *text, size_t si
 
 /* Whether those words are anywhere in it, in capitals or not. */
 bool eng_reply_says(const struct eng_http_reply *reply, const char *words);
+
+/* What a refusal means in that situation: eng_refusal_find() for its status and body. */
+const struct eng_refusal *eng_reply_means(
+	const struct eng_http_reply *reply, enum eng_situation situation);
 
 /* Set the error for a refusal: "docker refuses to <what>: <its words> (HTTP <status>)". */
 int eng_refused(const struct eng_client *client, const struct eng_http_reply *reply,

@@ -142,25 +142,19 @@ int eng_container_parse(
 	return parse_mounts(kind, c, err);
 }
 
-/* How the engines say that a prefix fits several containers. */
-static bool says_ambiguous(const struct eng_http_reply *reply)
-{
-	return eng_reply_says(reply, "multiple IDs") || eng_reply_says(reply, "more than one") ||
-	       eng_reply_says(reply, "ambiguous");
-}
-
 static int fail_inspect(const struct eng_client *client, const struct eng_http_reply *reply,
 	const char *ref, struct sb_err *err)
 {
-	if (says_ambiguous(reply))
-		return sb_err_set(err, SB_NO_CONTAINER,
-			"container '%s' is ambiguous: more than one id begins like that", ref);
-	/* Podman says so with 500 of one that is deleted between its own two looks. */
-	if (reply->status == 404 || eng_reply_says(reply, "no such container"))
+	const struct eng_refusal *why = eng_reply_means(reply, ENG_AT_INSPECT);
+
+	if (why->cause)
+		return sb_err_set(
+			err, why->code, "container '%s' is ambiguous: %s", ref, why->cause);
+	if (why->code == SB_NO_CONTAINER)
 		return sb_err_set(err, SB_NO_CONTAINER,
 			"no container '%s' on %s at '%s'; 'sbinject ls' shows those that run", ref,
 			eng_client_kind_name(client), client->endpoint->url);
-	return eng_refused(client, reply, SB_FAILED, "look up a container", err);
+	return eng_refused(client, reply, why->code, "look up a container", err);
 }
 
 /* Else the engine would see another path, and answer with a redirection. What a slash is in: the

@@ -60,13 +60,11 @@ static int keep_id(struct eng_exec *exec, const struct eng_http_reply *reply, st
 	return 0;
 }
 
-static enum sb_code refusal_code(const struct eng_http_reply *reply)
+static int fail_exec(const struct eng_exec *exec, const struct eng_http_reply *reply,
+	const char *what, struct sb_err *err)
 {
-	if (reply->status == 404 || reply->status == 409 ||
-		eng_reply_says(reply, "on running containers") ||
-		eng_reply_says(reply, "is not running"))
-		return SB_NO_CONTAINER;
-	return eng_reply_says(reply, "unable to find user") ? SB_UNSUPPORTED : SB_FAILED;
+	return eng_refused(
+		exec->client, reply, eng_reply_means(reply, ENG_AT_EXEC)->code, what, err);
 }
 
 /* 1: the container is paused. */
@@ -89,8 +87,7 @@ static int create(struct eng_exec *exec, const char *container, enum eng_exec_us
 		return -1;
 	if (reply.status == 201)
 		return keep_id(exec, &reply, err);
-	(void)eng_refused(
-		exec->client, &reply, refusal_code(&reply), "run a program in the container", err);
+	(void)fail_exec(exec, &reply, "run a program in the container", err);
 	return eng_reply_says(&reply, "is paused") ? 1 : -1;
 }
 
@@ -136,8 +133,7 @@ static int open_streams(struct eng_exec *exec, struct sb_err *err)
 		eng_stream_open(exec->client->http, &req, &exec->stream, &reply, err) < 0)
 		return -1;
 	if (!exec->stream)
-		return eng_refused(exec->client, &reply, refusal_code(&reply),
-			"start a program in the container", err);
+		return fail_exec(exec, &reply, "start a program in the container", err);
 	return 0;
 }
 
@@ -331,8 +327,7 @@ static int get_status(
 	if (eng_get_json(exec->client, path, &doc, &reply, err) < 0)
 		return -1;
 	if (!doc)
-		return eng_refused(exec->client, &reply, refusal_code(&reply),
-			"tell how a program ended", err);
+		return fail_exec(exec, &reply, "tell how a program ended", err);
 	state = exec->attached ? sb_json_at(doc, "State") : doc;
 	*running =
 		sb_json_bool(state, "Running") || !json_is_integer(sb_json_at(state, "ExitCode"));

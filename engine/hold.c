@@ -87,18 +87,16 @@ static int post(struct eng_client *client, const char *id, const char *what,
 	return eng_call(client, &req, reply, err);
 }
 
-static bool is_gone(const struct eng_http_reply *reply)
-{
-	return reply->status == 404 || eng_reply_says(reply, "is not running");
-}
-
-static int refuse(
+static int fail_pause(
 	const struct eng_client *client, const struct eng_http_reply *reply, struct sb_err *err)
 {
+	enum sb_code code = eng_reply_means(reply, ENG_AT_PAUSE)->code;
 	char text[200];
 
+	if (code != SB_UNSUPPORTED)
+		return eng_refused(client, reply, code, "pause the container", err);
 	eng_reply_message(reply, text, sizeof(text));
-	return sb_err_set(err, SB_UNSUPPORTED,
+	return sb_err_set(err, code,
 		"the container cannot be paused (docker: %s), and while it runs, a process inside "
 		"could turn what docker %s does against the host (CVE-2026-42306); --no-pause allows that",
 		text, client->version);
@@ -121,9 +119,7 @@ static int pause_once(struct eng_client *client, const char *id, struct sb_err *
 	/* A kernel that is busy cannot always freeze what runs at the first try. */
 	if (eng_reply_says(&reply, "already paused") || eng_reply_says(&reply, "unable to freeze"))
 		return 1;
-	if (is_gone(&reply))
-		return eng_refused(client, &reply, SB_NO_CONTAINER, "pause the container", err);
-	return refuse(client, &reply, err);
+	return fail_pause(client, &reply, err);
 }
 
 int eng_unpause(struct eng_client *client, const char *id, struct sb_err *err)
@@ -136,7 +132,7 @@ int eng_unpause(struct eng_client *client, const char *id, struct sb_err *err)
 		return 0;
 	if (eng_reply_says(&reply, "is not paused"))
 		return 1;
-	return eng_refused(client, &reply, is_gone(&reply) ? SB_NO_CONTAINER : SB_FAILED,
+	return eng_refused(client, &reply, eng_reply_means(&reply, ENG_AT_UNPAUSE)->code,
 		"unpause the container", err);
 }
 

@@ -3,6 +3,7 @@
 
 #include "engine/clock.h"
 #include "engine/log.h"
+#include "engine/refusal.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -259,37 +260,24 @@ static int make_url(const struct eng_endpoint *endpoint, const char *path, struc
 		endpoint->socket ? "localhost" : endpoint->host, endpoint->prefix, path);
 }
 
-static const struct {
-	int number;
-	const char *text;
-} connect_reasons[] = {
-	{ENOENT, "there is no such socket; is the engine running?"},
-	{ECONNREFUSED, "nothing listens there; is the engine running?"},
-	{EACCES, "permission denied; use sudo, or join the group that owns the socket"},
-	{EPERM, "permission denied; use sudo, or join the group that owns the socket"},
-	{ENOTSOCK, "it is not a socket"},
-	{EPROTOTYPE, "it is not a stream socket"},
-};
-
 /* libcurl speaks of hosts and ports even for a Unix socket; the user gave a URL. */
 static int fail_connect(CURLcode code, CURL *easy, const struct eng_endpoint *endpoint,
 	const char *problem, struct sb_err *err)
 {
+	const struct eng_refusal *why;
 	long number = 0;
 
 	/* Else it may be of another of the host's addresses. */
 	if (code == CURLE_COULDNT_CONNECT)
 		curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number);
-	for (size_t i = 0; i < SB_ARRAY_SIZE(connect_reasons); i++)
-		if (connect_reasons[i].number == number)
-			return sb_err_set(err, SB_NO_ENGINE,
-				"cannot reach the engine at '%s' (from %s): %s", endpoint->url,
-				endpoint->why, connect_reasons[i].text);
+	why = eng_refusal_find(ENG_AT_CONNECT, (int)number, "");
 	/* libcurl's own words would tell of a host and a port. */
 	if (endpoint->socket && !number)
 		problem = "it hung up at once";
-	return sb_err_set(err, SB_NO_ENGINE, "cannot reach the engine at '%s' (from %s): %s",
-		endpoint->url, endpoint->why, number ? strerror((int)number) : problem);
+	if (number)
+		problem = why->cause ? why->cause : strerror((int)number);
+	return sb_err_set(err, why->code, "cannot reach the engine at '%s' (from %s): %s",
+		endpoint->url, endpoint->why, problem);
 }
 
 static int fail_transfer(CURLcode code, CURL *easy, const struct eng_http *http,

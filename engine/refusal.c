@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/refusal.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const struct eng_refusal at_connect[] = {
+	{ENOENT, "", SB_NO_ENGINE, "there is no such socket; is the engine running?"},
+	{ECONNREFUSED, "", SB_NO_ENGINE, "nothing listens there; is the engine running?"},
+	{EACCES, "", SB_NO_ENGINE,
+		"permission denied; use sudo, or join the group that owns the socket"},
+	{EPERM, "", SB_NO_ENGINE,
+		"permission denied; use sudo, or join the group that owns the socket"},
+	{ENOTSOCK, "", SB_NO_ENGINE, "it is not a socket"},
+	{EPROTOTYPE, "", SB_NO_ENGINE, "it is not a stream socket"},
+	{0, "", SB_NO_ENGINE, NULL},
+};
+
+static const struct eng_refusal at_inspect[] = {
+	{0, "multiple IDs", SB_NO_CONTAINER, "more than one id begins like that"},
+	{0, "more than one", SB_NO_CONTAINER, "more than one id begins like that"},
+	{0, "ambiguous", SB_NO_CONTAINER, "more than one id begins like that"},
+	{404, "", SB_NO_CONTAINER, NULL},
+	/* Podman, with 500, of one that is deleted between its own two looks. */
+	{0, "no such container", SB_NO_CONTAINER, NULL},
+	{0, "", SB_FAILED, NULL},
+};
+
+static const struct eng_refusal at_put[] = {
+	{0, "read-only", SB_UNSUPPORTED, "its file system is read-only"},
+	{0, "no space left", SB_UNSUPPORTED, "there is no space left"},
+	{0, "quota", SB_UNSUPPORTED, "its disk quota is used up"},
+	{0, "not a directory", SB_UNSUPPORTED, "something else is where a directory has to be"},
+	{0, "no such container", SB_NO_CONTAINER, "it is gone"},
+	{0, "does not exist", SB_NO_CONTAINER, "it is gone"},
+	/* Docker, of a container that is there, while something else looks into it or ends it. */
+	{0, "could not find the file / in", SB_FAILED, "its root could not be opened"},
+	{404, "", SB_NO_CONTAINER, NULL},
+	{0, "", SB_FAILED, NULL},
+};
+
+static const struct eng_refusal at_pause[] = {
+	{404, "", SB_NO_CONTAINER, NULL},
+	{0, "is not running", SB_NO_CONTAINER, NULL},
+	{0, "", SB_UNSUPPORTED, NULL},
+};
+
+static const struct eng_refusal at_unpause[] = {
+	{404, "", SB_NO_CONTAINER, NULL},
+	{0, "is not running", SB_NO_CONTAINER, NULL},
+	{0, "", SB_FAILED, NULL},
+};
+
+static const struct eng_refusal at_exec[] = {
+	{404, "", SB_NO_CONTAINER, NULL},
+	{409, "", SB_NO_CONTAINER, NULL},
+	{0, "on running containers", SB_NO_CONTAINER, NULL},
+	{0, "is not running", SB_NO_CONTAINER, NULL},
+	{0, "unable to find user", SB_UNSUPPORTED, NULL},
+	{0, "", SB_FAILED, NULL},
+};
+
+static const struct eng_refusal *const tables[] = {
+	[ENG_AT_CONNECT] = at_connect,
+	[ENG_AT_INSPECT] = at_inspect,
+	[ENG_AT_PUT] = at_put,
+	[ENG_AT_PAUSE] = at_pause,
+	[ENG_AT_UNPAUSE] = at_unpause,
+	[ENG_AT_EXEC] = at_exec,
+};
+
+const struct eng_refusal *eng_refusal_find(
+	enum eng_situation situation, int number, const char *text)
+{
+	const struct eng_refusal *row = tables[situation];
+
+	while ((row->number && row->number != number) || !strcasestr(text, row->words))
+		row++;
+	return row;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an engine's refusal means: the exit code and, where its words are known, the cause. There is
+ * one table for each situation; another wording of an engine is one more line in it. Pure.
+ */
+#ifndef ENGINE_REFUSAL_H
+#define ENGINE_REFUSAL_H
+
+#include "engine/err.h"
+
+enum eng_situation {
+	ENG_AT_CONNECT, /* no connection came about */
+	ENG_AT_INSPECT, /* a container is looked up */
+	ENG_AT_PUT,	/* a tar is unpacked in it */
+	ENG_AT_PAUSE,
+	ENG_AT_UNPAUSE,
+	ENG_AT_EXEC, /* an exec is made, started or asked for its status */
+};
+
+struct eng_refusal {
+	int number;	   /* an HTTP status; at ENG_AT_CONNECT an errno; 0: any */
+	const char *words; /* that are anywhere in the text, in capitals or not; "": any */
+	enum sb_code code;
+	const char *cause; /* NULL: report the engine's own words */
+};
+
+/* The first row of the situation's table that fits; never NULL, as the last one fits everything. */
+const struct eng_refusal *eng_refusal_find(
+	enum eng_situation situation, int number, const char *text);
+
+#endif
