@@ -60,6 +60,26 @@ static const struct eng_refusal at_exec[] = {
 	{0, "", SB_FAILED, NULL},
 };
 
+static const struct eng_refusal at_run[] = {
+	{0, "exec format error", SB_UNSUPPORTED,
+		"it is for another architecture than the container can run"},
+	{0, "permission denied", SB_UNSUPPORTED,
+		"executing is not permitted (a noexec mount, or a security policy)"},
+	{0, "operation not permitted", SB_UNSUPPORTED, "a security policy forbids it"},
+	{0, "no such file or directory", SB_UNSUPPORTED, "it is gone, or a mount hides it"},
+	{0, "is not running", SB_NO_CONTAINER, "the container stopped"},
+	{0, "not in running state", SB_NO_CONTAINER, "the container stopped"},
+	{0, "cannot allocate memory", SB_UNSUPPORTED, "there is no memory left"},
+	{0, "resource temporarily unavailable", SB_UNSUPPORTED,
+		"its limit of processes is reached"},
+	{0, "procReady not received", SB_UNSUPPORTED,
+		"the runtime is stopped by a limit, of processes or of memory"},
+	{0, "no space left", SB_UNSUPPORTED, "there is no space left"},
+	{0, "unable to find user", SB_UNSUPPORTED, "the image has no such user"},
+	{0, "unable to find group", SB_UNSUPPORTED, "the image has no such group"},
+	{0, "", SB_NO_SERVICE, NULL},
+};
+
 static const struct eng_refusal *const tables[] = {
 	[ENG_AT_CONNECT] = at_connect,
 	[ENG_AT_INSPECT] = at_inspect,
@@ -67,6 +87,7 @@ static const struct eng_refusal *const tables[] = {
 	[ENG_AT_PAUSE] = at_pause,
 	[ENG_AT_UNPAUSE] = at_unpause,
 	[ENG_AT_EXEC] = at_exec,
+	[ENG_AT_RUN] = at_run,
 };
 
 const struct eng_refusal *eng_refusal_find(
@@ -77,4 +98,15 @@ const struct eng_refusal *eng_refusal_find(
 	while ((row->number && row->number != number) || !strcasestr(text, row->words))
 		row++;
 	return row;
+}
+
+static const char *const passing[] = {
+	"no such file or directory", "paused container", "could not find the file / in"};
+
+bool eng_refusal_is_passing(const char *text)
+{
+	for (size_t i = 0; i < SB_ARRAY_SIZE(passing); i++)
+		if (strcasestr(text, passing[i]))
+			return true;
+	return false;
 }

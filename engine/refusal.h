@@ -8,6 +8,8 @@
 
 #include "engine/err.h"
 
+#include <stdbool.h>
+
 enum eng_situation {
 	ENG_AT_CONNECT, /* no connection came about */
 	ENG_AT_INSPECT, /* a container is looked up */
@@ -15,6 +17,7 @@ enum eng_situation {
 	ENG_AT_PAUSE,
 	ENG_AT_UNPAUSE,
 	ENG_AT_EXEC, /* an exec is made, started or asked for its status */
+	ENG_AT_RUN,  /* an exec was started, and words came instead of its program's output */
 };
 
 struct eng_refusal {
@@ -27,5 +30,8 @@ struct eng_refusal {
 /* The first row of the situation's table that fits; never NULL, as the last one fits everything. */
 const struct eng_refusal *eng_refusal_find(
 	enum eng_situation situation, int number, const char *text);
+
+/* Whether the text reports what passes by itself: another run is working on the container. */
+bool eng_refusal_is_passing(const char *text);
 
 #endif

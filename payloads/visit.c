@@ -3,6 +3,7 @@
 
 #include "engine/clock.h"
 #include "engine/log.h"
+#include "engine/refusal.h"
 #include "engine/tar.h"
 #include "engine/text.h"
 #include "payloads/graft.h"
@@ -239,40 +240,6 @@ static int put_program(struct visit *visit, const struct graft_program *program,
 
 /* ---- what a program that did not start looks like ---- */
 
-static const struct {
-	const char *words;
-	enum sb_code code;
-	const char *cause;
-} exec_causes[] = {
-	{"exec format error", SB_UNSUPPORTED,
-		"it is for another architecture than the container can run"},
-	{"permission denied", SB_UNSUPPORTED,
-		"executing is not permitted (a noexec mount, or a security policy)"},
-	{"operation not permitted", SB_UNSUPPORTED, "a security policy forbids it"},
-	{"no such file or directory", SB_UNSUPPORTED, "it is gone, or a mount hides it"},
-	{"is not running", SB_NO_CONTAINER, "the container stopped"},
-	{"not in running state", SB_NO_CONTAINER, "the container stopped"},
-	{"cannot allocate memory", SB_UNSUPPORTED, "there is no memory left"},
-	{"resource temporarily unavailable", SB_UNSUPPORTED, "its limit of processes is reached"},
-	{"procReady not received", SB_UNSUPPORTED,
-		"the runtime is stopped by a limit, of processes or of memory"},
-	{"no space left", SB_UNSUPPORTED, "there is no space left"},
-	{"unable to find user", SB_UNSUPPORTED, "the image has no such user"},
-	{"unable to find group", SB_UNSUPPORTED, "the image has no such group"},
-};
-
-/* What goes away by itself: another run is at work on the same container. */
-static const char *const passing[] = {
-	"no such file or directory", "paused container", "could not find the file / in"};
-
-static bool is_passing(const char *words)
-{
-	for (size_t i = 0; i < SB_ARRAY_SIZE(passing); i++)
-		if (strcasestr(words, passing[i]))
-			return true;
-	return false;
-}
-
 /* The first line of what came, which is the caller's; engines say why a start failed in the stream
    itself, and the cause at its end. */
 static char *first_line(struct visit *visit, const struct sb_buf *out)
@@ -286,12 +253,12 @@ static char *first_line(struct visit *visit, const struct sb_buf *out)
 static int explain_words(
 	const struct plan *plan, const char *line, const char *text, struct sb_err *err)
 {
-	for (size_t i = 0; i < SB_ARRAY_SIZE(exec_causes); i++)
-		if (strcasestr(line, exec_causes[i].words))
-			return sb_err_set(err, exec_causes[i].code,
-				"cannot run the payload in the container: %s (%s: %s)",
-				exec_causes[i].cause, eng_client_kind_name(plan->client), text);
-	return 0;
+	const struct eng_refusal *why = eng_refusal_find(ENG_AT_RUN, 0, line);
+
+	if (!why->cause)
+		return 0;
+	return sb_err_set(err, why->code, "cannot run the payload in the container: %s (%s: %s)",
+		why->cause, eng_client_kind_name(plan->client), text);
 }
 
 int visit_explain(struct visit *visit, const struct sb_buf *out, struct sb_err *err)
@@ -331,7 +298,7 @@ static int explain_end(struct visit *visit, const struct sb_buf *out, struct sb_
 {
 	sb_autofree char *line = first_line(visit, out);
 
-	visit->lost = !visit->uploaded || (line && is_passing(line));
+	visit->lost = !visit->uploaded || (line && eng_refusal_is_passing(line));
 	if (!line || !visit->lost || visit->tries >= TRIES)
 		return visit_explain(visit, out, err);
 	return sb_err_set(err, SB_NO_SERVICE,
@@ -515,7 +482,7 @@ int visit_upload(struct visit *visit, enum visit_when when, struct sb_err *err)
 	const struct graft_program program = {payload->sha256, payload->data, payload->size};
 	int ret = put_program(visit, &program, when, err);
 
-	visit->lost = ret < 0 && err->code == SB_FAILED && is_passing(err->text);
+	visit->lost = ret < 0 && err->code == SB_FAILED && eng_refusal_is_passing(err->text);
 	/* A helper container takes back what it brought. */
 	if (ret)
 		graft_end(sb_steal(visit->graft), true);
@@ -581,11 +548,11 @@ static int open_it(
 static bool is_about_it(const struct visit *visit, const struct sb_err *err)
 {
 	if (visit->answered)
-		return err->code == SB_FAILED && is_passing(err->text);
+		return err->code == SB_FAILED && eng_refusal_is_passing(err->text);
 	if (!visit->exec_tried)
 		return false;
 	if (visit->uploaded)
-		return is_passing(err->text);
+		return eng_refusal_is_passing(err->text);
 	return err->code != SB_INTERRUPTED && err->code != SB_NO_CONTAINER &&
 	       err->code != SB_NO_ENGINE;
 }
@@ -601,7 +568,8 @@ static bool is_worth_another(struct visit *visit, struct sb_err *err)
 		eng_is_interrupted(plan->client) || eng_time_left(plan->client, 1) == 0)
 		return false;
 	/* An engine learns of an end late; that nothing is there is no sign of one. */
-	ended = is_passing(err->text) ? plan_presence(plan) != PLAN_RUNS : plan_has_ended(plan);
+	ended = eng_refusal_is_passing(err->text) ? plan_presence(plan) != PLAN_RUNS
+						  : plan_has_ended(plan);
 	if (ended) {
 		sb_err_wrap(err, "the container stopped before the payload's answer");
 		err->code = SB_NO_CONTAINER;

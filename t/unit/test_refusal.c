@@ -69,6 +69,10 @@ static void test_eng_refusal_find__knows_words_in_capitals_or_not(void **state)
 		{ENG_AT_UNPAUSE, 500, "Container x is not running", SB_NO_CONTAINER, NULL},
 		{ENG_AT_EXEC, 500, "can only exec on running containers", SB_NO_CONTAINER, NULL},
 		{ENG_AT_EXEC, 500, "unable to find user x", SB_UNSUPPORTED, NULL},
+		{ENG_AT_RUN, 0, "exec /x: Exec format error", SB_UNSUPPORTED, "architecture"},
+		{ENG_AT_RUN, 0, "exec: Permission denied", SB_UNSUPPORTED, "not permitted"},
+		{ENG_AT_RUN, 0, "container x is not running", SB_NO_CONTAINER, "stopped"},
+		{ENG_AT_RUN, 0, "procready not received", SB_UNSUPPORTED, "limit"},
 	};
 
 	(void)state;
@@ -95,10 +99,21 @@ static void test_eng_refusal_find__has_a_code_for_what_nobody_knows(void **state
 		{ENG_AT_PAUSE, 500, "oh no", SB_UNSUPPORTED, NULL},
 		{ENG_AT_UNPAUSE, 500, "oh no", SB_FAILED, NULL},
 		{ENG_AT_EXEC, 500, "oh no", SB_FAILED, NULL},
+		{ENG_AT_RUN, 0, "", SB_NO_SERVICE, NULL},
 	};
 
 	(void)state;
 	assert_rows(rows, SB_ARRAY_SIZE(rows));
+}
+
+static void test_eng_refusal_is_passing__knows_what_comes_of_others(void **state)
+{
+	(void)state;
+	assert_true(eng_refusal_is_passing("stat /x: No such file or directory"));
+	assert_true(eng_refusal_is_passing("cannot exec in a paused container"));
+	assert_true(eng_refusal_is_passing("Could not find the file / in container x"));
+	assert_false(eng_refusal_is_passing("permission denied"));
+	assert_false(eng_refusal_is_passing(""));
 }
 
 int main(void)
@@ -108,6 +123,7 @@ int main(void)
 		cmocka_unit_test(test_eng_refusal_find__knows_words_in_capitals_or_not),
 		cmocka_unit_test(test_eng_refusal_find__takes_words_before_a_status),
 		cmocka_unit_test(test_eng_refusal_find__has_a_code_for_what_nobody_knows),
+		cmocka_unit_test(test_eng_refusal_is_passing__knows_what_comes_of_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
