@@ -47,6 +47,11 @@ static void free_curl_list(struct curl_slist **list)
 	curl_slist_free_all(*list);
 }
 
+static void free_curl_text(char **text)
+{
+	curl_free(*text);
+}
+
 int eng_http_global_init(struct sb_err *err)
 {
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
@@ -101,14 +106,9 @@ const struct eng_endpoint *eng_http_endpoint(const struct eng_http *http)
 
 int eng_http_escape(struct sb_buf *buf, const char *text, struct sb_err *err)
 {
-	static const char keep[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				   "0123456789-._~";
+	sb_auto(free_curl_text) char *escaped = curl_easy_escape(NULL, text, 0);
 
-	for (; *text; text++)
-		if (strchr(keep, *text) ? sb_buf_add(buf, text, 1, err) < 0
-					: sb_buf_addf(buf, err, "%%%02X", (unsigned char)*text) < 0)
-			return -1;
-	return 0;
+	return escaped ? sb_buf_adds(buf, escaped, err) : sb_err_nomem(err);
 }
 
 const char *eng_http_header(
