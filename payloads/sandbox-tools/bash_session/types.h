@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 #include "payloads/lib/buf.h"
+#include "payloads/lib/loop.h"
 #include "payloads/sandbox-tools/bash_session/output.h"
 #include "payloads/sandbox-tools/child/child.h"
 #include "payloads/sandbox-tools/rpc/rpc.h"
-#include "payloads/sandbox-tools/server/loop.h"
 
 #define BASH_NAME_MAX 40
 #define BASH_INPUT_MAX ((size_t)128 << 20) /* waiting for a shell to read it */

@@ -16,8 +16,8 @@
 #include <sys/types.h>
 
 #include "payloads/lib/buf.h"
+#include "payloads/lib/loop.h"
 #include "payloads/sandbox-tools/child/user.h"
-#include "payloads/sandbox-tools/server/loop.h"
 
 struct children; /* server->children */
 struct child_ending;

@@ -7,8 +7,8 @@
 #ifndef PAYLOADS_SANDBOX_TOOLS_EXEC_REMOTE_INPUT_H
 #define PAYLOADS_SANDBOX_TOOLS_EXEC_REMOTE_INPUT_H
 
+#include "payloads/lib/loop.h"
 #include "payloads/sandbox-tools/exec_remote/queue.h"
-#include "payloads/sandbox-tools/server/loop.h"
 
 #define INPUT_MAX ((size_t)64 << 20) /* bytes that wait */
 

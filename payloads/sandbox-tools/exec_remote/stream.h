@@ -8,10 +8,10 @@
 #define PAYLOADS_SANDBOX_TOOLS_EXEC_REMOTE_STREAM_H
 
 #include "payloads/lib/buf.h"
+#include "payloads/lib/loop.h"
 #include "payloads/lib/memory.h"
 #include "payloads/lib/utf8.h"
 #include "payloads/sandbox-tools/exec_remote/queue.h"
-#include "payloads/sandbox-tools/server/loop.h"
 
 #define STREAM_MAX ((size_t)104857600) /* bytes that wait; then nothing more is read */
 #define STREAM_LEAST ((size_t)65536)   /* that each may have when all together have too many */

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "payloads/lib/loop.h"
 #include "payloads/sandbox-tools/child/user.h"
-#include "payloads/sandbox-tools/server/loop.h"
 
 struct job;
 

@@ -7,7 +7,7 @@
 #ifndef PAYLOADS_SANDBOX_TOOLS_MCP_STDERR_H
 #define PAYLOADS_SANDBOX_TOOLS_MCP_STDERR_H
 
-#include "payloads/sandbox-tools/server/loop.h"
+#include "payloads/lib/loop.h"
 
 /* A descriptor for one child's stderr: our own (2) where that is no file, else a pipe that is read
    until its last writer has gone, or where that cannot be had, what swallows everything. -errno

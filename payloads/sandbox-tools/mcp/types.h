@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 #include "payloads/lib/buf.h"
+#include "payloads/lib/loop.h"
 #include "payloads/sandbox-tools/child/child.h"
 #include "payloads/sandbox-tools/mcp/encoding.h"
 #include "payloads/sandbox-tools/rpc/rpc.h"
-#include "payloads/sandbox-tools/server/loop.h"
 
 /* Of a message of a server, unless the variable says so. */
 #define MCP_LINE_MAX ((size_t)256 << 20)

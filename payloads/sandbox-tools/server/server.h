@@ -11,9 +11,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "payloads/lib/loop.h"
 #include "payloads/lib/sha256.h"
 #include "payloads/sandbox-tools/rpc/rpc.h"
-#include "payloads/sandbox-tools/server/loop.h"
 #include "payloads/sandbox-tools/server/place.h"
 
 struct conn;

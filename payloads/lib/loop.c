@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Event loop over epoll. */
-#include "payloads/sandbox-tools/server/loop.h"
+#include "payloads/lib/loop.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -4,8 +4,8 @@
  * watch or timer, also the one being called. Watches and timers live inside their owners; the loop
  * only links them.
  */
-#ifndef PAYLOADS_SANDBOX_TOOLS_SERVER_LOOP_H
-#define PAYLOADS_SANDBOX_TOOLS_SERVER_LOOP_H
+#ifndef PAYLOADS_LIB_LOOP_H
+#define PAYLOADS_LIB_LOOP_H
 
 #include <stdbool.h>
 #include <stdint.h>
