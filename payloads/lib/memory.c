@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/lib/buf.h"
 #include "payloads/lib/io.h"
 
@@ -22,8 +23,6 @@ static const struct version {
 	{"", "", "memory.max"},
 	{"memory", "/memory", "memory.limit_in_bytes"},
 };
-
-#define VERSIONS (sizeof(versions) / sizeof(versions[0]))
 
 /* As a string that is the caller's to free(); NULL if it cannot be read or is too long. */
 static char *read_text(const char *path, size_t max)
@@ -96,7 +95,7 @@ static size_t limit_of_line(const char *mount, char *line)
 	if (!group)
 		return MEMORY_ANY;
 	*group++ = '\0';
-	for (size_t i = 0; i < VERSIONS; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(versions); i++)
 		if (is_listed(controllers, versions[i].controller))
 			return least_limit(mount, &versions[i], group);
 	return MEMORY_ANY;
@@ -134,7 +133,7 @@ void memory_format(size_t size, char *text, size_t room)
 	static const char *const units[] = {"GiB", "MiB", "KiB"};
 	int shift = 30;
 
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++, shift -= 10)
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++, shift -= 10)
 		if (size > 0 && size % ((size_t)1 << shift) == 0) {
 			snprintf(text, room, "%zu %s", size >> shift, units[i]);
 			return;

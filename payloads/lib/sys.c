@@ -20,6 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
 
 #define CAP_WORDS 2
@@ -253,10 +254,10 @@ const char *sys_tmpdir(void)
 	static const char *const places[] = {
 		"/tmp", "/var/tmp", "/usr/tmp", "/dev/shm", "/run", "/"};
 
-	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
 		if (is_usable_dir(getenv(variables[i])))
 			return getenv(variables[i]);
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		if (is_usable_dir(places[i]))
 			return places[i];
 	return "/";

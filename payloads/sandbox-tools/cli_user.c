@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/sandbox-tools/rpc/params.h"
 
 static const char *type_name(const json_t *value)
@@ -31,7 +32,7 @@ static const struct param *find_member(const json_t *params)
 		{{"_run_as_user", PARAM_STRING, true}, {NULL, 0, false}},
 	};
 
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		const json_t *value = json_object_get(params, members[i]->name);
 
 		if (value && !json_is_null(value))

@@ -6,6 +6,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/cli.h"
 #include "payloads/sandbox-tools/install/home.h"
@@ -23,8 +24,6 @@ static const struct cli_command *const commands[] = {
 	&cli_status,
 	&cli_graft,
 };
-
-#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 /* Exit status. A failed flush drops what it could not write, and the next one then succeeds. */
 static int finish(void)
@@ -60,7 +59,7 @@ static void print_usage(FILE *out, const struct cli_command *only)
 		return;
 	}
 	fputs("usage: inspect-sandbox-tools COMMAND\n\n", out);
-	for (size_t i = 0; i < COMMANDS; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		fprintf(out, "  %-13s %s\n", commands[i]->name, commands[i]->summary);
 }
 
@@ -79,7 +78,7 @@ static int is_help(const char *word)
 
 static const struct cli_command *find_command(const char *name)
 {
-	for (size_t i = 0; i < COMMANDS; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		if (strcmp(commands[i]->name, name) == 0)
 			return commands[i];
 	return NULL;

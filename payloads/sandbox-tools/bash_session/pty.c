@@ -10,6 +10,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
 
 #ifndef TIOCGPTPEER
@@ -26,7 +27,7 @@ static int open_master(struct fail *fail)
 	static const char *const paths[] = {"/dev/ptmx", "/dev/pts/ptmx"};
 	int error = 0, unlock = 0;
 
-	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		int fd = io_open(AT_FDCWD, paths[i], O_RDWR | O_NOCTTY | O_NONBLOCK, 0);
 
 		if (fd >= 0 && ioctl(fd, TIOCSPTLCK, &unlock) == 0)

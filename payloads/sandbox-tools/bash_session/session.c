@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/lib/quote.h"
 #include "payloads/sandbox-tools/bash_session/shell.h"
 #include "payloads/sandbox-tools/bash_session/terminal.h"
@@ -62,7 +63,7 @@ static void answer(struct bash_reader *reader)
 
 static void on_due(struct loop_timer *timer)
 {
-	answer((struct bash_reader *)((char *)timer - offsetof(struct bash_reader, timer)));
+	answer(container_of(timer, struct bash_reader, timer));
 }
 
 /* ---- the clock ---- */

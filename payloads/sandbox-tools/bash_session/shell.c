@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
 #include "payloads/sandbox-tools/bash_session/pty.h"
 
@@ -87,7 +88,7 @@ static void hear(struct shell *shell)
 
 static void on_ready(struct loop_watch *watch, uint32_t events)
 {
-	struct shell *shell = (struct shell *)((char *)watch - offsetof(struct shell, master));
+	struct shell *shell = container_of(watch, struct shell, master);
 
 	if (events & EPOLLOUT) {
 		feed(shell);
@@ -135,7 +136,7 @@ static int start_any(struct shell *shell, struct pty *pty, struct child_options 
 {
 	int r = -ENOENT;
 
-	for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]) && r == -ENOENT; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(candidates) && r == -ENOENT; i++) {
 		if (candidates[i].lines)
 			pty_set_canonical(pty);
 		r = start(shell, &candidates[i], options);

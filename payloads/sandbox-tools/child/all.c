@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
 #include "payloads/sandbox-tools/child/children.h"
 
@@ -168,8 +169,7 @@ static void finish(struct children *children)
 
 static void on_timer(struct loop_timer *timer)
 {
-	struct children *children =
-		(struct children *)((char *)timer - offsetof(struct children, timer));
+	struct children *children = container_of(timer, struct children, timer);
 	int64_t now = io_now();
 
 	if (!has_children() || (children->killing && now >= children->give_up_at)) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/sandbox-tools/child/child.h"
 
 static size_t name_length(const char *var)
@@ -130,7 +131,7 @@ void child_error_text(int error, char *text, size_t size)
 		snprintf(text, size, "MemoryError()");
 		return;
 	}
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (names[i].error == error)
 			name = names[i].name;
 	snprintf(text, size, "%s(%d, '%s')", name, error, strerror(error));

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "payloads/lib/base.h"
+
 static const char too_small[] =
 	"sandbox exec output limit is too small for a JSON-RPC chunk envelope";
 
@@ -85,7 +87,7 @@ static int answer(const struct continuation *c, const char *before, const char *
 	const char *const pieces[] = {"{\"jsonrpc\":\"2.0\",\"id\":", c->id, before, json, "}"};
 	int r = 0;
 
-	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]) && r == 0; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(pieces) && r == 0; i++)
 		r = buf_add_str(c->out, pieces[i]);
 	return r < 0 ? -ENOMEM : 0;
 }

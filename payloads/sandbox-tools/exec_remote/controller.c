@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
 #include "payloads/lib/memory.h"
 #include "payloads/sandbox-tools/exec_remote/held.h"
@@ -244,8 +245,7 @@ static void answer_all(struct job *job)
 
 static void on_waited(struct loop_timer *timer)
 {
-	struct job_waiter *waiter =
-		(struct job_waiter *)((char *)timer - offsetof(struct job_waiter, timer));
+	struct job_waiter *waiter = container_of(timer, struct job_waiter, timer);
 	struct job *job = waiter->job;
 
 	if (job->ended) {
@@ -290,7 +290,7 @@ static void end(struct job *job)
 
 static void on_time(struct loop_timer *timer)
 {
-	struct job *job = (struct job *)((char *)timer - offsetof(struct job, timer));
+	struct job *job = container_of(timer, struct job, timer);
 	bool starved = stream_starves(&job->out[0].stream);
 
 	/* what it has said last is worth waiting for memory */

@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
 
 #define LAST_MAX ((size_t)8 << 20) /* no pipe holds more */
@@ -42,8 +43,7 @@ static void close_sink(struct stream_sink *sink)
 /* Lets the one go on that has not been read for longest. */
 static void on_turn(struct loop_timer *timer)
 {
-	struct stream_sinks *sinks =
-		(struct stream_sinks *)((char *)timer - offsetof(struct stream_sinks, timer));
+	struct stream_sinks *sinks = container_of(timer, struct stream_sinks, timer);
 	struct stream_sink *next = NULL;
 
 	for (struct stream_sink *sink = sinks->first; sink; sink = sink->next)

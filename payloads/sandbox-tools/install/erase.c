@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
 #include "payloads/lib/tree.h"
 #include "payloads/sandbox-tools/chunk/store.h"
@@ -60,7 +61,7 @@ static int stop_service(const struct erase *erase, int *removed, struct fail *fa
 	struct place place;
 	int found = 0;
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		const char *recorded = get(erase, keys[i]);
 
 		if (!recorded || place_at(&place, recorded, fail) < 0)

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
 #include "payloads/lib/tree.h"
 #include "payloads/sandbox-tools/server/place.h"
@@ -116,7 +117,7 @@ static bool is_own_name(const char *name)
 	static const char *const names[] = {HOME_LOCK, HOME_STATE, STATE_FRESH, HOME_CURRENT,
 		CURRENT_FRESH, LINK_FRESH, HOME_USER};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
 	return home_is_binary(name) || home_is_delivery(name) || home_is_kept(name);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/lib/frame.h"
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
@@ -188,7 +189,7 @@ static int keep(struct install *in, struct fail *fail)
 
 static int save_state(struct files_notes *notes)
 {
-	struct install *in = (struct install *)((char *)notes - offsetof(struct install, notes));
+	struct install *in = container_of(notes, struct install, notes);
 	struct fail fail = FAIL_INIT;
 
 	if (home_write_state(&in->home, in->state, &fail) == 0)
@@ -202,7 +203,7 @@ static int record_server(struct install *in)
 	static const char *const keys[] = {"former_dir", "server_dir"};
 	const char *former = NULL;
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && !former; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(keys) && !former; i++) {
 		former = json_string_value(json_object_get(in->old_state, keys[i]));
 		if (former && strcmp(former, in->place.dir) == 0)
 			former = NULL;
@@ -529,7 +530,7 @@ static int report(struct install *in)
 	static const char *const copied[] = {"sha256", "release", "wire", "pid", "uid"};
 
 	if (receipt) {
-		for (size_t i = 0; i < sizeof(copied) / sizeof(copied[0]); i++)
+		for (size_t i = 0; i < ARRAY_SIZE(copied); i++)
 			json_object_set(receipt, copied[i], json_object_get(in->server, copied[i]));
 		json_object_set_new(receipt, "was", json_string(was(in)));
 		json_object_set_new(receipt, "started", json_boolean(in->started));

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
 #include "payloads/sandbox-tools/cli.h"
 #include "payloads/sandbox-tools/install/home.h"
@@ -141,7 +142,7 @@ static int check(const struct spec *spec, enum spec_kind kind, struct fail *fail
 		{"discard", are_names(spec->discard)},
 	};
 
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
 		if (!members[i].good)
 			return fail_set(fail, "the request's '%s' is missing or malformed",
 				members[i].name);
@@ -237,7 +238,7 @@ const char *receipt_code(const struct fail *fail)
 {
 	if (fail->code)
 		return fail->code;
-	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
 		if (codes[i].error == fail->error)
 			return codes[i].code;
 	return "internal";

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/lib/frame.h"
 #include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/cli.h"
@@ -34,7 +35,7 @@ static json_t *server_part(struct place *place, int64_t deadline)
 		place_close(place);
 	}
 	json_object_set_new(part, "running", json_boolean(server != NULL));
-	for (size_t i = 0; server && i < sizeof(copied) / sizeof(copied[0]); i++)
+	for (size_t i = 0; server && i < ARRAY_SIZE(copied); i++)
 		json_object_set(part, copied[i], json_object_get(server, copied[i]));
 	json_decref(server);
 	return part;

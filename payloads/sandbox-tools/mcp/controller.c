@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/sandbox-tools/mcp/session.h"
 
 struct mcp {
@@ -117,7 +118,7 @@ void mcp_stop(struct mcp *mcp)
 {
 	struct mcp_session *const lists[] = {mcp->sessions, mcp->dying};
 
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		for (struct mcp_session *session = lists[i]; session; session = session->next)
 			mcp_session_stop(session);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/lib/utf8.h"
 
 static const struct {
@@ -35,7 +36,7 @@ static bool is_name(const char *name, const char *wanted)
 
 bool encoding_find(const char *name, enum encoding *ret)
 {
-	for (size_t i = 0; i < sizeof(encodings) / sizeof(encodings[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(encodings); i++) {
 		if (!is_name(name, encodings[i].name))
 			continue;
 		*ret = encodings[i].encoding;
@@ -48,7 +49,7 @@ bool encoding_find_errors(const char *name, enum encoding_errors *ret)
 {
 	static const char *const names[] = {"strict", "ignore", "replace"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (strcmp(name, names[i]) != 0)
 			continue;
 		*ret = (enum encoding_errors)i;

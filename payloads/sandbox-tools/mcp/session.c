@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
 #include "payloads/sandbox-tools/mcp/message.h"
 #include "payloads/sandbox-tools/mcp/stderr.h"
@@ -201,8 +202,7 @@ static int read_some(struct mcp_session *session)
 
 static void on_output(struct loop_watch *watch, uint32_t events)
 {
-	struct mcp_session *session =
-		(struct mcp_session *)((char *)watch - offsetof(struct mcp_session, from));
+	struct mcp_session *session = container_of(watch, struct mcp_session, from);
 
 	(void)events;
 	for (int i = 0; i < READS_AT_ONCE && read_some(session) > 0; i++)
@@ -234,8 +234,7 @@ static void send_unsent(struct mcp_session *session)
 
 static void on_input(struct loop_watch *watch, uint32_t events)
 {
-	struct mcp_session *session =
-		(struct mcp_session *)((char *)watch - offsetof(struct mcp_session, to));
+	struct mcp_session *session = container_of(watch, struct mcp_session, to);
 
 	if (events & EPOLLERR) {
 		close_watch(session, watch);
@@ -396,8 +395,7 @@ static void answer_killer(struct mcp_session *session)
 
 static void on_patience(struct loop_timer *timer)
 {
-	answer_killer(
-		(struct mcp_session *)((char *)timer - offsetof(struct mcp_session, patience)));
+	answer_killer(container_of(timer, struct mcp_session, patience));
 }
 
 void mcp_session_kill(

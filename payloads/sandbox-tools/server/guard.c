@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/server/listen.h"
@@ -57,7 +58,7 @@ static void renew_logs(struct server *server)
 	struct fail ignored;
 	struct stat st;
 
-	for (size_t i = 0; i < sizeof(logs) / sizeof(logs[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(logs); i++) {
 		int fd;
 
 		if (fstat(logs[i].fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink > 0)
@@ -134,16 +135,16 @@ static void check_now(struct server *server)
 
 static void on_check(struct loop_timer *timer)
 {
-	struct server *server = (struct server *)((char *)timer - offsetof(struct server, check));
+	struct server *server = container_of(timer, struct server, check);
 
-	for (size_t i = 0; i < sizeof(logs) / sizeof(logs[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(logs); i++)
 		bound_log(server, logs[i].fd, logs[i].name);
 	check_now(server);
 }
 
 static void on_change(struct loop_watch *watch, uint32_t events)
 {
-	struct server *server = (struct server *)((char *)watch - offsetof(struct server, watcher));
+	struct server *server = container_of(watch, struct server, watcher);
 	char batch[4096];
 
 	(void)events;

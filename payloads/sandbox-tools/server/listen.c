@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/server/conn.h"
@@ -19,7 +20,7 @@
 
 static void on_resume(struct loop_timer *timer)
 {
-	struct server *server = (struct server *)((char *)timer - offsetof(struct server, resume));
+	struct server *server = container_of(timer, struct server, resume);
 
 	loop_change(&server->loop, &server->listener, EPOLLIN);
 }
@@ -53,8 +54,7 @@ static bool is_welcome(const struct server *server, int fd)
 
 static void on_connection(struct loop_watch *watch, uint32_t events)
 {
-	struct server *server =
-		(struct server *)((char *)watch - offsetof(struct server, listener));
+	struct server *server = container_of(watch, struct server, listener);
 	int fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC);
 
 	(void)events;

@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
 #include "payloads/lib/tree.h"
@@ -30,8 +31,6 @@ static const char *const own_files[] = {
 	PLACE_START_LOCK,
 	PLACE_SERVER_LOCK,
 };
-
-#define OWN_FILES (sizeof(own_files) / sizeof(own_files[0]))
 
 /* ---- where it is ---- */
 
@@ -225,7 +224,7 @@ void place_close_to_others(const struct place *place)
 		(place->shares && !(st.st_mode & 022)) || fchmod(place->fd, 0700) < 0 ||
 		!(st.st_mode & 022))
 		return;
-	for (size_t i = 0; i < OWN_FILES; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(own_files); i++)
 		clear_foreign(place->fd, own_files[i]);
 	clear_foreign(place->fd, PLACE_CHUNKS);
 }
@@ -463,7 +462,7 @@ int place_erase(struct place *place)
 	char leaf[NAME_MAX + 1];
 	int removed = 0, parent;
 
-	for (size_t i = 0; i < OWN_FILES; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(own_files); i++)
 		removed += unlinkat(place->fd, own_files[i], 0) == 0;
 	removed += tree_sweep(place->fd);
 	parent = tree_open_parent(place->dir, leaf, NULL);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/child/child.h"
@@ -111,7 +112,7 @@ static void on_all_ended(void *cookie)
 /* Goes on as soon as nothing is under way, at the latest after the grace time. */
 static void await_quiet(struct loop_timer *timer)
 {
-	struct server *server = (struct server *)((char *)timer - offsetof(struct server, stop));
+	struct server *server = container_of(timer, struct server, stop);
 
 	conn_quiesce(server);
 	if ((server->running == 0 && !server->conns) || io_now() >= server->stop_deadline) {
@@ -124,7 +125,7 @@ static void await_quiet(struct loop_timer *timer)
 
 static void begin_stop(struct loop_timer *timer)
 {
-	struct server *server = (struct server *)((char *)timer - offsetof(struct server, stop));
+	struct server *server = container_of(timer, struct server, stop);
 
 	server->stopping = true;
 	server->stop_deadline = io_in(GRACE_MS);
@@ -145,7 +146,7 @@ void server_stop_in(struct server *server, int ms)
 
 static void on_signal(struct loop_watch *watch, uint32_t events)
 {
-	struct server *server = (struct server *)((char *)watch - offsetof(struct server, signals));
+	struct server *server = container_of(watch, struct server, signals);
 	struct signalfd_siginfo info;
 
 	(void)events;
@@ -293,7 +294,7 @@ static void clean_environment(void)
 
 	unsetenv(PLACE_VARIABLE);
 	unsetenv(SERVICE_READY_VARIABLE);
-	for (size_t i = 0; i < sizeof(loader) / sizeof(loader[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(loader); i++)
 		if (getenv(loader[i]) && !*getenv(loader[i]))
 			unsetenv(loader[i]);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* create, insert, undo_edit, and how every edit ends. */
+#include "payloads/lib/base.h"
 #include "payloads/sandbox-tools/text_editor/commands.h"
 #include "payloads/sandbox-tools/text_editor/file.h"
 #include "payloads/sandbox-tools/text_editor/history.h"
@@ -66,7 +67,7 @@ void carry_out(const struct editor_path *path, const struct buf *raw, const stru
 		keep_apart(text.len > 0 ? text.data[text.len - 1] : '\0', right, "\n"),
 		{data + edit->end, raw->len - edit->end},
 	};
-	const size_t count = sizeof(pieces) / sizeof(pieces[0]);
+	const size_t count = ARRAY_SIZE(pieces);
 	const struct file_content content = {pieces, count, edit->start};
 	int r = file_replace(path, &content);
 

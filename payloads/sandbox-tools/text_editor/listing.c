@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
 #include "payloads/sandbox-tools/text_editor/commands.h"
 #include "payloads/sandbox-tools/text_editor/show.h"
@@ -99,7 +100,7 @@ static void add_line(struct listing *l, const char *path, const char *dir, const
 	text->len = 0;
 	if (l->chars > 0)
 		reply_add(&l->line, "\n");
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		reply_add_escaped(&l->line, text_of(parts[i]));
 	for (size_t i = 0; i < text->len && !l->full; i++) {
 		bool starts = ((unsigned char)text->data[i] & 0xc0) != 0x80;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "payloads/lib/base.h"
 #include "payloads/sandbox-tools/rpc/params.h"
 #include "payloads/sandbox-tools/text_editor/controller.h"
 
@@ -50,8 +51,6 @@ static const struct variant {
 	[EDITOR_UNDO_EDIT] = {"undo_edit", "undo_edit.", undo_params},
 };
 
-#define VARIANTS (sizeof(variants) / sizeof(variants[0]))
-
 /* Appends what is wrong with the parameters' choice of a command, or sets it. */
 static int choose(const json_t *params, struct editor_request *req, struct buf *errors)
 {
@@ -63,7 +62,7 @@ static int choose(const json_t *params, struct editor_request *req, struct buf *
 
 	if (!command || json_is_null(command))
 		return buf_add_str(errors, "Unable to extract tag using discriminator 'command'");
-	for (size_t i = 0; i < VARIANTS; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(variants); i++)
 		if (name && strcmp(variants[i].name, name) == 0) {
 			req->command = (enum editor_command)i;
 			return 0;

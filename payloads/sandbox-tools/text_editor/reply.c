@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "payloads/sandbox-tools/text_editor/types.h"
+#include "payloads/lib/base.h"
 #include "payloads/sandbox-tools/text_editor/chars.h"
+#include "payloads/sandbox-tools/text_editor/types.h"
 
 void reply_add_text(struct editor_reply *reply, const char *data, size_t len)
 {
@@ -114,7 +115,7 @@ static const char *error_text(int error)
 		{EOVERFLOW, "Value too large for defined data type"},
 	};
 
-	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
 		if (usual[i].error == error)
 			return usual[i].text;
 	return strerror(error);
