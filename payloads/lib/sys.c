@@ -201,27 +201,27 @@ int sys_digest(int fd, char hex[SHA256_HEX])
 	return n < 0 ? -errno : 0;
 }
 
+bool sys_is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+}
+
 int sys_know_self(struct sys_self *self)
 {
 	int fd = sys_open_self();
 	int r = fd < 0 ? fd : sys_digest(fd, self->hex);
-	struct stat st;
 
-	if (r == 0 && fstat(fd, &st) < 0)
+	if (r == 0 && fstat(fd, &self->st) < 0)
 		r = -errno;
 	io_close(&fd);
-	if (r != 0) {
+	if (r != 0)
 		memset(self, 0, sizeof(*self));
-		return r;
-	}
-	self->dev = st.st_dev;
-	self->ino = st.st_ino;
-	return 0;
+	return r;
 }
 
 bool sys_is_self(const struct sys_self *self, const struct stat *st)
 {
-	return self->hex[0] && st->st_ino == self->ino && st->st_dev == self->dev;
+	return self->hex[0] && sys_is_same(st, &self->st);
 }
 
 int sys_random_hex(char *text, size_t bytes)

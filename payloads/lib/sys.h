@@ -40,12 +40,13 @@ int sys_peer(int fd, struct ucred *ret_peer);
 void sys_undumpable(void);
 /* Digest of everything in an open file; its offset is not used: 0 or -errno. */
 int sys_digest(int fd, char hex[SHA256_HEX]);
+/* Is it the same file, of whatever name? */
+bool sys_is_same(const struct stat *a, const struct stat *b);
 /* The own executable: which file it is, and the digest of that. Nobody can write to it as long as
    it runs (ETXTBSY), so it is the digest of the same file under any other name, too. */
 struct sys_self {
 	char hex[SHA256_HEX]; /* "" if it cannot be read */
-	dev_t dev;
-	ino_t ino;
+	struct stat st;
 };
 /* 0 or -errno. */
 int sys_know_self(struct sys_self *self);

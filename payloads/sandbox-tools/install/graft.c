@@ -52,8 +52,7 @@ static int open_their_root(struct fail *fail)
 	fd = io_open(AT_FDCWD, THEIR_ROOT, O_PATH | O_DIRECTORY, 0);
 	if (fd < 0)
 		return fail_sys(fail, fd, "cannot look into the container by '" THEIR_ROOT "'");
-	if (fstat(fd, &theirs) < 0 || stat("/", &ours) < 0 ||
-		(theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino)) {
+	if (fstat(fd, &theirs) < 0 || stat("/", &ours) < 0 || sys_is_same(&theirs, &ours)) {
 		close(fd);
 		return fail_code(fail, "denied", "'" THEIR_ROOT "' is no other container's");
 	}
@@ -178,7 +177,7 @@ static void take_back(const struct graft *graft)
 	struct stat st;
 
 	if (graft->placed && fstatat(graft->home.fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		st.st_ino == graft->copy.st_ino && st.st_dev == graft->copy.st_dev)
+		sys_is_same(&st, &graft->copy))
 		unlinkat(graft->home.fd, name, 0);
 	if (graft->made && tree_rmdir(graft->parent, graft->leaf) == 0)
 		tree_put_back_from(graft->parent, graft->leaf);

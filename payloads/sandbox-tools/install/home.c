@@ -15,6 +15,7 @@
 
 #include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
+#include "payloads/lib/sys.h"
 #include "payloads/lib/tree.h"
 #include "payloads/sandbox-tools/server/place.h"
 
@@ -182,7 +183,7 @@ static bool is_current_lock(const struct home *home)
 
 	return fstat(home->lock, &held) == 0 && is_own_file(&held) &&
 	       fstatat(home->fd, HOME_LOCK, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       held.st_ino == there.st_ino && held.st_dev == there.st_dev;
+	       sys_is_same(&held, &there);
 }
 
 static int take_lock(struct home *home, int64_t deadline, struct fail *fail)
@@ -458,8 +459,7 @@ static bool is_same_file(int dirfd, const char *one, const char *other)
 	struct stat a, b;
 
 	return fstatat(dirfd, one, &a, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       fstatat(dirfd, other, &b, AT_SYMLINK_NOFOLLOW) == 0 && a.st_ino == b.st_ino &&
-	       a.st_dev == b.st_dev;
+	       fstatat(dirfd, other, &b, AT_SYMLINK_NOFOLLOW) == 0 && sys_is_same(&a, &b);
 }
 
 int home_link(const struct home *home, const char *from, const char *name)

@@ -27,18 +27,13 @@ static const struct {
 
 /* ---- what is there ---- */
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
-}
-
 static bool has_lock(const struct server *server)
 {
 	struct stat held, there;
 
 	return fstat(server->lock, &held) == 0 &&
 	       fstatat(server->place.fd, PLACE_SERVER_LOCK, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       is_same(&held, &there);
+	       sys_is_same(&held, &there);
 }
 
 /* Then it is all being removed, and not by accident. */
@@ -119,7 +114,7 @@ static void bound_log(const struct server *server, int fd, const char *name)
 
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > PLACE_LOG_MAX &&
 		fstatat(server->place.fd, name, &log, AT_SYMLINK_NOFOLLOW) == 0 &&
-		is_same(&st, &log) && ftruncate(fd, 0) < 0)
+		sys_is_same(&st, &log) && ftruncate(fd, 0) < 0)
 		return;
 }
 

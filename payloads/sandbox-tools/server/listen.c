@@ -89,10 +89,8 @@ static int bind_socket(struct server *server, int fd)
 	if (r == 0 && (fstatat(server->place.fd, PLACE_SOCKET, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 			      listen(fd, BACKLOG) < 0))
 		r = -errno;
-	if (r == 0) {
-		server->socket_dev = st.st_dev;
-		server->socket_ino = st.st_ino;
-	}
+	if (r == 0)
+		server->socket = st;
 	return r;
 }
 
@@ -133,7 +131,7 @@ int listen_look(const struct server *server)
 
 	if (fstatat(server->place.fd, PLACE_SOCKET, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
-	return st.st_ino == server->socket_ino && st.st_dev == server->socket_dev;
+	return sys_is_same(&st, &server->socket);
 }
 
 void listen_remove_name(struct server *server)

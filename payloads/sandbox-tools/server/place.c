@@ -433,8 +433,7 @@ bool place_is_current(const struct place *place)
 {
 	struct stat at, is;
 
-	return lstat(place->dir, &at) == 0 && fstat(place->fd, &is) == 0 &&
-	       at.st_ino == is.st_ino && at.st_dev == is.st_dev;
+	return lstat(place->dir, &at) == 0 && fstat(place->fd, &is) == 0 && sys_is_same(&at, &is);
 }
 
 void place_remove(const struct place *place, const char *name)

@@ -182,8 +182,7 @@ static bool is_same_file(int a, int b)
 {
 	struct stat one, other;
 
-	return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_ino == other.st_ino &&
-	       one.st_dev == other.st_dev;
+	return fstat(a, &one) == 0 && fstat(b, &other) == 0 && sys_is_same(&one, &other);
 }
 
 /* In that directory: the lock that we hold already, or a new one, or -1. */

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "payloads/lib/loop.h"
@@ -45,8 +46,7 @@ struct server {
 	char digest[SHA256_HEX]; /* of 'self', once somebody has asked */
 
 	struct loop_watch listener;
-	dev_t socket_dev; /* identity of the bound name, to notice its loss */
-	ino_t socket_ino;
+	struct stat socket;	   /* the bound name, to notice its loss */
 	struct loop_timer resume;  /* accepts again after a failure */
 	int spare;		   /* a descriptor to refuse clients with when there is no other */
 	struct loop_watch watcher; /* inotify on the directory */

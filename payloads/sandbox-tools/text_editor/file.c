@@ -26,7 +26,7 @@ static int check_same(const struct editor_path *path, int fd)
 
 	if (fstat(path->file, &was) < 0 || fstat(fd, &is) < 0)
 		return -errno;
-	return was.st_dev == is.st_dev && was.st_ino == is.st_ino ? 0 : -ESTALE;
+	return sys_is_same(&was, &is) ? 0 : -ESTALE;
 }
 
 /* Opens the regular file of the path and no other: descriptor or -errno. */
