@@ -12,6 +12,7 @@
 
 #include "payloads/lib/frame.h"
 #include "payloads/lib/io.h"
+#include "payloads/lib/name.h"
 #include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/install/home.h"
 #include "payloads/sandbox-tools/methods.h"
@@ -81,11 +82,11 @@ static bool is_gone(void)
 	if (!path)
 		return false;
 	/* without /proc, a delivery that has deleted itself is known by its name only */
-	if (!self.hex[0] && sys_know_self(&self) < 0 && leaf && home_is_delivery(leaf + 1))
+	if (!self.hex[0] && sys_know_self(&self) < 0 && leaf && name_is_delivery(leaf + 1))
 		memcpy(self.hex, leaf + 1, SHA256_HEX - 1);
 	if (home_forbids(path, self.hex))
 		return true;
-	return !(leaf && (home_is_delivery(leaf + 1) || home_is_kept(leaf + 1))) &&
+	return !(leaf && (name_is_delivery(leaf + 1) || name_is_kept(leaf + 1))) &&
 	       stat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "payloads/lib/base.h"
+#include "payloads/lib/name.h"
 #include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/cli.h"
 #include "payloads/sandbox-tools/install/home.h"
@@ -104,7 +105,7 @@ static void forget_delivery(const char *path, const struct cli_command *command)
 	const char *name = strrchr(path, '/');
 
 	if (!name || command == &cli_install || command == &cli_graft ||
-		!home_is_delivery(name + 1))
+		!name_is_delivery(name + 1))
 		return;
 	unlink(path);
 	home_forget(path);

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "payloads/sandbox-tools/install/home.h"
+#include "payloads/lib/name.h"
 #include "payloads/sandbox-tools/install/spec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -43,7 +43,7 @@ static void check(const struct spec *spec, enum spec_kind kind)
 		check_hex(spec->sha256, 64);
 	if (kind == SPEC_INSTALL || spec->path)
 		check_path(spec->path);
-	need(!spec->staged || (home_is_delivery(spec->staged) && strlen(spec->staged) == 97));
+	need(!spec->staged || (name_is_delivery(spec->staged) && strlen(spec->staged) == 97));
 	json_array_foreach (spec->links, i, value)
 		check_path(json_string_value(value));
 	json_array_foreach (spec->start, i, value)
@@ -51,7 +51,7 @@ static void check(const struct spec *spec, enum spec_kind kind)
 	json_array_foreach (spec->discard, i, value)
 		need(strspn(json_string_value(value), "run-.0123456789abcdef") ==
 			strlen(json_string_value(value)));
-	need(!spec->keep || (home_is_kept(spec->keep) && strlen(spec->keep) == 68));
+	need(!spec->keep || (name_is_kept(spec->keep) && strlen(spec->keep) == 68));
 	need(!spec->cwd || spec->cwd[0] == '/');
 }
 

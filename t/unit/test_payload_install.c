@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "payloads/lib/name.h"
 #include "payloads/sandbox-tools/install/home.h"
 #include "payloads/sandbox-tools/install/spec.h"
 
@@ -119,7 +120,7 @@ static void test_spec_parse__refuses_everything_else(void **state)
 		parse(SPEC_INSTALL, "{\"nonce\":\"" NONCE "\",\"home\":\"/h\"}", nonce), -1);
 }
 
-static void test_home_is__tells_names_apart(void **state)
+static void test_name_is__tells_names_apart(void **state)
 {
 	static const struct {
 		const char *name;
@@ -139,9 +140,9 @@ static void test_home_is__tells_names_apart(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		assert_int_equal(home_is_binary(rows[i].name), rows[i].binary);
-		assert_int_equal(home_is_delivery(rows[i].name), rows[i].delivery);
-		assert_int_equal(home_is_kept(rows[i].name), rows[i].kept);
+		assert_int_equal(name_is_binary(rows[i].name), rows[i].binary);
+		assert_int_equal(name_is_delivery(rows[i].name), rows[i].delivery);
+		assert_int_equal(name_is_kept(rows[i].name), rows[i].kept);
 	}
 }
 
@@ -218,7 +219,7 @@ int main(void)
 		cmocka_unit_test(test_spec_parse__accepts_what_sbinject_sends),
 		cmocka_unit_test(test_spec_parse__knows_what_graft_needs),
 		cmocka_unit_test(test_spec_parse__refuses_everything_else),
-		cmocka_unit_test(test_home_is__tells_names_apart),
+		cmocka_unit_test(test_name_is__tells_names_apart),
 		cmocka_unit_test(test_home_forbids__all_but_the_current_one),
 		cmocka_unit_test(test_receipt_code__translates_errors),
 	};

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "payloads/lib/io.h"
+#include "payloads/lib/name.h"
 #include "payloads/lib/tree.h"
-#include "payloads/sandbox-tools/install/home.h"
 
 #define SWEEP_ENTRIES 100000
 
@@ -60,7 +60,7 @@ static int remove_all(int parent)
 	if (!dir)
 		io_close(&copy);
 	for (int left = SWEEP_ENTRIES; dir && left > 0 && (entry = readdir(dir)); left--)
-		if (home_is_delivery(entry->d_name) &&
+		if (name_is_delivery(entry->d_name) &&
 			fstatat(parent, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 			st.st_uid == geteuid())
 			removed += tree_unlink(parent, entry->d_name) == 0;

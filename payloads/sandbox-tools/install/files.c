@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "payloads/lib/io.h"
+#include "payloads/lib/name.h"
 #include "payloads/lib/sys.h"
 #include "payloads/lib/tree.h"
 #include "payloads/lib/way.h"
@@ -81,7 +82,7 @@ bool files_is_link(int dirfd, const char *name, const char *home, char hex[SHA25
 		target[len] != '/')
 		return false;
 	target[n] = '\0';
-	if (!home_is_binary(target + len + 1))
+	if (!name_is_binary(target + len + 1))
 		return false;
 	memcpy(hex, target + len + 1, SHA256_HEX);
 	return true;

@@ -15,6 +15,7 @@
 
 #include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
+#include "payloads/lib/name.h"
 #include "payloads/lib/sys.h"
 #include "payloads/lib/tree.h"
 #include "payloads/sandbox-tools/server/place.h"
@@ -23,43 +24,17 @@
 #define STATE_FRESH HOME_STATE ".new"
 #define CURRENT_FRESH HOME_CURRENT ".new"
 #define LINK_FRESH "link.new"
-#define KEPT_PREFIX "run-"
-#define NONCE_LENGTH 32
 #define DELIVERY_SECS 600 /* how long a delivered binary may wait for its install */
 #define ERASE_BUDGET 10000
 
 /* ---- names ---- */
-
-static size_t hex_length(const char *text)
-{
-	return strspn(text, "0123456789abcdef");
-}
-
-bool home_is_binary(const char *name)
-{
-	return hex_length(name) == SHA256_HEX - 1 && !name[SHA256_HEX - 1];
-}
-
-bool home_is_delivery(const char *name)
-{
-	const char *nonce = name + SHA256_HEX;
-
-	return hex_length(name) == SHA256_HEX - 1 && name[SHA256_HEX - 1] == '.' &&
-	       hex_length(nonce) == NONCE_LENGTH && !nonce[NONCE_LENGTH];
-}
-
-bool home_is_kept(const char *name)
-{
-	return strncmp(name, KEPT_PREFIX, strlen(KEPT_PREFIX)) == 0 &&
-	       home_is_binary(name + strlen(KEPT_PREFIX));
-}
 
 /* <home>/user/<sha256> becomes <home>. */
 static bool strip_user(char *path)
 {
 	char *sha256 = strrchr(path, '/'), *user;
 
-	if (!sha256 || !home_is_binary(sha256 + 1))
+	if (!sha256 || !name_is_binary(sha256 + 1))
 		return false;
 	*sha256 = '\0';
 	user = strrchr(path, '/');
@@ -79,7 +54,7 @@ static bool find_home(const char *program, char home[PATH_MAX])
 	if (!leaf || leaf - program >= PATH_MAX)
 		return false;
 	snprintf(home, PATH_MAX, "%.*s", (int)(leaf - program), program);
-	return strip_user(home) || home_is_delivery(leaf + 1) || home_is_kept(leaf + 1);
+	return strip_user(home) || name_is_delivery(leaf + 1) || name_is_kept(leaf + 1);
 }
 
 static const char *leaf_of(const char *path)
@@ -121,7 +96,7 @@ static bool is_own_name(const char *name)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
-	return home_is_binary(name) || home_is_delivery(name) || home_is_kept(name);
+	return name_is_binary(name) || name_is_delivery(name) || name_is_kept(name);
 }
 
 /* ---- the directory ---- */
@@ -518,11 +493,11 @@ static bool is_swept(const struct home *home, const char *name, void *data)
 {
 	struct sweep *sweep = data;
 
-	if (home_is_binary(name))
+	if (name_is_binary(name))
 		return strcmp(name, sweep->hex) != 0;
-	if (home_is_kept(name))
+	if (name_is_kept(name))
 		return is_kept_too_long(home, name, sweep);
-	return home_is_delivery(name) && !is_fresh(home->fd, name);
+	return name_is_delivery(name) && !is_fresh(home->fd, name);
 }
 
 void home_sweep(const struct home *home, const char *hex, const char *keep)
@@ -536,7 +511,7 @@ static bool is_kept(const struct home *home, const char *name, void *data)
 {
 	(void)home;
 	(void)data;
-	return home_is_kept(name);
+	return name_is_kept(name);
 }
 
 /* Who finds no kept name looks for "current", and brings a program if there is one. */
@@ -556,7 +531,7 @@ static bool is_erased(const struct home *home, const char *name, void *data)
 
 	if (!is_own_name(name) || strcmp(name, HOME_LOCK) == 0 || strcmp(name, HOME_STATE) == 0)
 		return false;
-	return !(*keep_deliveries && home_is_delivery(name) && is_fresh(home->fd, name));
+	return !(*keep_deliveries && name_is_delivery(name) && is_fresh(home->fd, name));
 }
 
 /* Has what should have been deleted stayed? Deliveries may have come meanwhile. */
@@ -566,7 +541,7 @@ static bool is_left(const struct home *home, const char *name, void *data)
 
 	(void)home;
 	*left = *left || (is_own_name(name) && strcmp(name, HOME_LOCK) != 0 &&
-				 strcmp(name, HOME_STATE) != 0 && !home_is_delivery(name));
+				 strcmp(name, HOME_STATE) != 0 && !name_is_delivery(name));
 	return false;
 }
 

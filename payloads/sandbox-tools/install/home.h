@@ -23,18 +23,11 @@
 #include "payloads/lib/fail.h"
 #include "payloads/lib/sha256.h"
 
-#define HOME_NAME ".sbinject" /* what sbinject calls root's; others need not be called so */
 #define HOME_LOCK "lock"
 #define HOME_STATE "state.json"
 #define HOME_CURRENT "current"
 #define HOME_USER "user"
 #define HOME_KEPT_MAX 16
-
-/* ---- the grammar of the names ---- */
-
-bool home_is_binary(const char *name);	 /* <64 hex> */
-bool home_is_delivery(const char *name); /* <64 hex>.<32 hex> */
-bool home_is_kept(const char *name);	 /* run-<64 hex> */
 
 /* Is the program of that path, and of digest 'hex', in a home (or was delivered beside one) without
    being the one that "current" leads to? Then it is being replaced or removed. */

@@ -16,6 +16,7 @@
 #include "payloads/lib/base.h"
 #include "payloads/lib/frame.h"
 #include "payloads/lib/io.h"
+#include "payloads/lib/name.h"
 #include "payloads/lib/sys.h"
 #include "payloads/lib/tree.h"
 #include "payloads/lib/way.h"
@@ -80,7 +81,7 @@ static const char *own_name(const struct install *in)
 
 	if (in->spec.staged)
 		return in->spec.staged;
-	return leaf && home_is_kept(leaf + 1) ? leaf + 1 : in->spec.sha256;
+	return leaf && name_is_kept(leaf + 1) ? leaf + 1 : in->spec.sha256;
 }
 
 static int check_self(struct install *in, struct fail *fail)

@@ -10,8 +10,8 @@
 
 #include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
+#include "payloads/lib/name.h"
 #include "payloads/sandbox-tools/cli.h"
-#include "payloads/sandbox-tools/install/home.h"
 
 #define DEFAULT_TIMEOUT_MS 15000
 #define MAX_TIMEOUT_MS 600000
@@ -48,7 +48,7 @@ static bool is_path(const char *text, int components)
 
 static bool is_home_name(const char *text)
 {
-	return home_is_delivery(text) || home_is_kept(text);
+	return name_is_delivery(text) || name_is_kept(text);
 }
 
 static bool are_links(const json_t *links)
@@ -118,7 +118,7 @@ static bool is_when(const char *word)
 
 static bool is_absent_or_kept(const struct spec *spec)
 {
-	return !json_object_get(spec->doc, "keep") || (spec->keep && home_is_kept(spec->keep));
+	return !json_object_get(spec->doc, "keep") || (spec->keep && name_is_kept(spec->keep));
 }
 
 static int check(const struct spec *spec, enum spec_kind kind, struct fail *fail)
@@ -131,7 +131,7 @@ static int check(const struct spec *spec, enum spec_kind kind, struct fail *fail
 		{"nonce", is_hex(spec->nonce, 32)},
 		{"home", is_path(spec->home, 1)},
 		{"sha256", !brings || is_hex(spec->sha256, 64)},
-		{"staged", spec->staged ? home_is_delivery(spec->staged) : kind != SPEC_GRAFT},
+		{"staged", spec->staged ? name_is_delivery(spec->staged) : kind != SPEC_GRAFT},
 		{"when", kind != SPEC_GRAFT || is_when(spec->when)},
 		{"keep", is_absent_or_kept(spec)},
 		{"path", (kind != SPEC_INSTALL && !spec->path) || is_path(spec->path, 2)},

@@ -14,12 +14,10 @@
 
 #include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
+#include "payloads/lib/name.h"
 #include "payloads/lib/sys.h"
 #include "payloads/lib/tree.h"
 #include "payloads/lib/way.h"
-#include "payloads/sandbox-tools/install/home.h"
-
-#define HOME_NAME ".sbinject"
 
 static const char *const own_files[] = {
 	PLACE_SOCKET,
@@ -95,7 +93,7 @@ static bool is_beside_home(const char *program)
 	const char *leaf = strrchr(program, '/') + 1;
 	size_t above = (size_t)(leaf - program) - 1, len = strlen("/" HOME_NAME);
 
-	return home_is_delivery(leaf) &&
+	return name_is_delivery(leaf) &&
 	       (above < len || memcmp(program + above - len, "/" HOME_NAME, len) != 0);
 }
 
