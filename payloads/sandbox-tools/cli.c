@@ -15,7 +15,7 @@
 #include "payloads/lib/name.h"
 #include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/install/home.h"
-#include "payloads/sandbox-tools/methods.h"
+#include "payloads/sandbox-tools/tools.h"
 
 int cli_complain(const struct fail *fail)
 {
@@ -53,7 +53,7 @@ int cli_answer(char *text, size_t len, struct buf *reply)
 {
 	struct answer answer = {.call = {.deliver = deliver}, .reply = reply};
 
-	rpc_dispatch(sandbox_methods, RPC_IN_PROCESS, &answer.call, text, len);
+	rpc_dispatch(tools_find_method, RPC_IN_PROCESS, &answer.call, text, len);
 	rpc_request_release(&answer.call.req);
 	return answer.result;
 }

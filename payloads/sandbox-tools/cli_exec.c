@@ -11,7 +11,7 @@
 #include "payloads/lib/io.h"
 #include "payloads/sandbox-tools/chunk/chunk.h"
 #include "payloads/sandbox-tools/cli_apart.h"
-#include "payloads/sandbox-tools/methods.h"
+#include "payloads/sandbox-tools/tools.h"
 
 /* A process that became another user cannot delete what it had reserved; its parent does. */
 static struct chunk chunk;
@@ -83,7 +83,7 @@ static int answer(const struct cli *cli, const struct rpc_request *req, struct b
 			return fail_sys(fail, ENOMEM, "cannot write the reply");
 		return 0;
 	}
-	if (rpc_method_find(sandbox_methods, req->method, RPC_IN_PROCESS))
+	if (tools_find_method(req->method, RPC_IN_PROCESS))
 		return answer_here(req, text, reply, fail);
 	return ask_server(cli, text, reply, fail);
 }

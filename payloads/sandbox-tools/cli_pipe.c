@@ -18,7 +18,7 @@
 #include "payloads/lib/frame.h"
 #include "payloads/lib/io.h"
 #include "payloads/sandbox-tools/cli_apart.h"
-#include "payloads/sandbox-tools/methods.h"
+#include "payloads/sandbox-tools/tools.h"
 
 #define READ_SIZE 65536
 #define OWN_FDS 3
@@ -224,7 +224,7 @@ static void take_line(struct pipe *pipe, char *text, size_t len)
 		return;
 	}
 	if (!rpc_request_is_valid(&req) || req.flaw ||
-		rpc_method_find(sandbox_methods, req.method, RPC_IN_PROCESS))
+		tools_find_method(req.method, RPC_IN_PROCESS))
 		answer(pipe, &req, text, len);
 	else
 		forward(pipe, text, len, &req);

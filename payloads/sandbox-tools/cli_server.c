@@ -10,8 +10,8 @@
 #include "payloads/lib/frame.h"
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
-#include "payloads/sandbox-tools/methods.h"
 #include "payloads/sandbox-tools/server/server.h"
+#include "payloads/sandbox-tools/tools.h"
 
 static int check_health(const struct cli *cli)
 {
@@ -56,7 +56,7 @@ static int serve(const struct cli *cli)
 	long ready = number ? strtol(number, NULL, 10) : -1;
 
 	sys_close_from(3, (int)ready);
-	return server_run(cli->argv0, sandbox_methods, ready >= 3 ? (int)ready : -1);
+	return server_run(cli->argv0, tools_find_method, ready >= 3 ? (int)ready : -1);
 }
 
 const struct cli_command cli_start_server = {

@@ -110,7 +110,7 @@ if [ -n "$arch" ]; then
     "$("$tmp/inner" --help | awk '/^  [a-z]/ { print $1 }' | sort | xargs)"
   is "inspect-sandbox-tools(1) has the methods of the program" \
     "$(sed -n '/^Methods of/,/^\.TE/s/^\([a-z_]*\)\t.*/\1/p' "$inner" | sort | xargs)" \
-    "$(sed -nE 's/^\t\{ ?"([^"]+)".*/\1/p' "$top/payloads/sandbox-tools/methods.c" | sort | xargs)"
+    "$(sed -nE 's/^\t\{ ?"([^"]+)", RPC_.*/\1/p' "$top"/payloads/sandbox-tools/{tools,*/methods}.c | sort | xargs)"
 fi
 
 # ---- form ----

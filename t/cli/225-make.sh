@@ -14,7 +14,7 @@ mkdir -p "$tmp/b/toolchain"
 cp -r "$top/build/toolchain/$arch" "$tmp/b/toolchain/"
 touch "$tmp/b/toolchain/$arch/.stamp"
 host=obj/cmd/main.o
-payload=payloads/$arch/payloads/sandbox-tools/methods.o
+payload=payloads/$arch/payloads/sandbox-tools/tools.o
 
 # builds NAME WHAT SETTING...: what of the two objects is made, and nothing but that
 builds() {

@@ -16,10 +16,10 @@
 #include "payloads/sandbox-tools/mcp/controller.h"
 #include "payloads/sandbox-tools/mcp/message.h"
 #include "payloads/sandbox-tools/mcp/session.h"
-#include "payloads/sandbox-tools/methods.h"
 #include "payloads/sandbox-tools/server/server.h"
 #include "payloads/sandbox-tools/text_editor/chars.h"
 #include "payloads/sandbox-tools/text_editor/controller.h"
+#include "payloads/sandbox-tools/tools.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -52,40 +52,17 @@ static void check_env(char *const *env)
 
 /* ---- the server ---- */
 
-struct server_part *server_find_part(const struct server *host, const char *name)
-{
-	struct server_part *part = host->parts;
-
-	while (part && strcmp(part->name, name) != 0)
-		part = part->next;
-	return part;
-}
-
-void server_add_part(struct server *host, struct server_part *part)
-{
-	part->next = host->parts;
-	host->parts = part;
-}
-
 static void answer_nothing(struct rpc_call *call)
 {
 	rpc_call_result(call, json_null());
 }
 
-void server_remote_version(struct rpc_call *call)
-{
-	answer_nothing(call);
-}
-
-void server_shutdown(struct rpc_call *call)
-{
-	answer_nothing(call);
-}
-
-void server_describe(struct rpc_call *call)
-{
-	answer_nothing(call);
-}
+const struct rpc_method server_methods[] = {
+	{"remote_version", RPC_IN_SERVER, answer_nothing},
+	{"sandbox_tools_shutdown", RPC_IN_SERVER | RPC_NO_PARAMS, answer_nothing},
+	{"sandbox_tools_describe", RPC_IN_SERVER, answer_nothing},
+	{NULL, 0, NULL},
+};
 
 /* ---- exec_remote ---- */
 
@@ -340,7 +317,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (size > 0)
 			memcpy(text, data, size);
 		replies = 0;
-		rpc_dispatch(sandbox_methods, places[i], &call, text, size);
+		rpc_dispatch(tools_find_method, places[i], &call, text, size);
 		need(replies == 1);
 		free(text);
 	}

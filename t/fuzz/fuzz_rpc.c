@@ -33,13 +33,19 @@ static void deliver(struct rpc_call *call, const char *text, size_t len)
 	rpc_request_release(&call->req);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static const struct rpc_method *find(const char *name, unsigned place)
 {
 	static const struct rpc_method methods[] = {
 		{"m", RPC_IN_SERVER, echo},
 		{"n", RPC_IN_SERVER | RPC_NO_PARAMS, echo},
 		{NULL, 0, NULL},
 	};
+
+	return rpc_method_find(methods, name, place);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
 	struct rpc_call call = {.deliver = deliver};
 	char *text = malloc(size > 0 ? size : 1);
 
@@ -48,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size > 0)
 		memcpy(text, data, size);
 	replies = 0;
-	rpc_dispatch(methods, RPC_IN_SERVER, &call, text, size);
+	rpc_dispatch(find, RPC_IN_SERVER, &call, text, size);
 	if (replies != 1 || (size > 0 && memcmp(text, data, size) != 0))
 		abort();
 	free(text);

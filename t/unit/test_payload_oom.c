@@ -29,9 +29,9 @@
 #include "payloads/sandbox-tools/bash_session/output.h"
 #include "payloads/sandbox-tools/child/child.h"
 #include "payloads/sandbox-tools/chunk/chunk.h"
-#include "payloads/sandbox-tools/methods.h"
 #include "payloads/sandbox-tools/server/server.h"
 #include "payloads/sandbox-tools/text_editor/history.h"
+#include "payloads/sandbox-tools/tools.h"
 #include "t/unit/fail_alloc.h"
 
 #define MANY 3000 /* no request needs so many allocations */
@@ -186,19 +186,13 @@ static void begin(void)
 
 static void finish(void)
 {
-	for (struct server_part *part = server.parts; part; part = part->next)
-		part->stop(part);
+	server_stop_tools(&server);
 	children_end_all(server.children, 0, 5000, stop_loop, NULL);
 	run_loop();
 	/* each one takes at least one event: the last words of MCP servers end */
 	for (int i = 0; i < 8; i++)
 		pause_for(0);
-	while (server.parts) {
-		struct server_part *part = server.parts;
-
-		server.parts = part->next;
-		part->close(part);
-	}
+	server_close_tools(&server);
 	children_free(server.children);
 	loop_unwatch(&server.loop, &signals);
 	close(signals.fd);
@@ -249,7 +243,7 @@ static json_t *send_to(unsigned place, const char *method, const char *params, b
 	asking = method;
 	server.loop.stopped = false;
 	armed = failing;
-	rpc_dispatch(sandbox_methods, place, &answer.call, text, (size_t)len);
+	rpc_dispatch(tools_find_method, place, &answer.call, text, (size_t)len);
 	if (answer.count == 0)
 		run_loop();
 	armed = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* From bash_session calls to sessions: unpacks and checks parameters, keeps the tool's part in the
+/* From bash_session calls to sessions: unpacks and checks parameters, keeps the tool's state in the
    server. */
-#include "payloads/sandbox-tools/methods.h"
+#include "payloads/sandbox-tools/tools.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -14,50 +14,21 @@
 #include "payloads/sandbox-tools/rpc/params.h"
 #include "payloads/sandbox-tools/server/server.h"
 
-/* ---- the tool's part in the server ---- */
+/* ---- the tool's state in the server ---- */
 
-struct bash_part {
-	struct server_part part; /* first */
-	struct bash *bash;
-};
-
-static void stop_part(struct server_part *part)
+static void *open_state(struct server *server)
 {
-	bash_stop(((struct bash_part *)part)->bash);
+	return bash_open(&server->loop, server->children, memory_limit());
 }
 
-static void close_part(struct server_part *part)
+static void stop_state(void *state)
 {
-	bash_close(((struct bash_part *)part)->bash);
-	free(part);
+	bash_stop(state);
 }
 
-static struct bash *new_part(struct server *server)
+static void close_state(void *state)
 {
-	struct bash_part *part = calloc(1, sizeof(*part));
-
-	if (!part)
-		return NULL;
-	part->bash = bash_open(&server->loop, server->children, memory_limit());
-	if (!part->bash) {
-		free(part);
-		return NULL;
-	}
-	part->part = (struct server_part){"bash_session", stop_part, close_part, NULL};
-	server_add_part(server, &part->part);
-	return part->bash;
-}
-
-/* The controller; NULL, and the call is answered, when there is no memory for it. */
-static struct bash *bash_of(struct rpc_call *call)
-{
-	struct server *server = call->host;
-	struct server_part *part = server_find_part(server, "bash_session");
-	struct bash *bash = part ? ((struct bash_part *)part)->bash : new_part(server);
-
-	if (!bash)
-		rpc_call_error(call, RPC_HANDLER_ERROR, "MemoryError()", NULL);
-	return bash;
+	bash_close(state);
 }
 
 /* ---- new session ---- */
@@ -67,7 +38,7 @@ static const struct param new_session_params[] = {
 	{NULL, 0, false},
 };
 
-void bash_session_new_session(struct rpc_call *call)
+static void new_session(struct rpc_call *call)
 {
 	const struct bash_session *session;
 	struct fail fail = FAIL_INIT;
@@ -75,7 +46,8 @@ void bash_session_new_session(struct rpc_call *call)
 	struct bash *bash;
 	int r;
 
-	if (!params_accept(call, new_session_params, true) || !(bash = bash_of(call)))
+	if (!params_accept(call, new_session_params, true) ||
+		!(bash = server_tool(call, &tool_bash_session)))
 		return;
 	r = user_choose(json_object_get(call->req.params, "user"), &user, &fail);
 	if (r > 0 && user.unknown)
@@ -162,7 +134,7 @@ static void (*shape_of(struct rpc_call *call))(struct rpc_call *, struct bash_se
 	return NULL;
 }
 
-void bash_session(struct rpc_call *call)
+static void interact_or_restart(struct rpc_call *call)
 {
 	void (*run)(struct rpc_call *, struct bash_session *) = shape_of(call);
 	struct bash_session *session;
@@ -170,7 +142,7 @@ void bash_session(struct rpc_call *call)
 	const char *name;
 	char text[100];
 
-	if (!run || !(bash = bash_of(call)))
+	if (!run || !(bash = server_tool(call, &tool_bash_session)))
 		return;
 	name = json_string_value(json_object_get(call->req.params, "session_name"));
 	session = bash_find(bash, name);
@@ -181,3 +153,16 @@ void bash_session(struct rpc_call *call)
 	snprintf(text, sizeof(text), "KeyError('%.80s')", name);
 	rpc_call_error(call, RPC_HANDLER_ERROR, text, NULL);
 }
+
+static const struct rpc_method methods[] = {
+	{"bash_session_new_session", RPC_IN_SERVER, new_session},
+	{"bash_session", RPC_IN_SERVER, interact_or_restart},
+	{NULL, 0, NULL},
+};
+
+const struct tool tool_bash_session = {
+	.methods = methods,
+	.open = open_state,
+	.stop = stop_state,
+	.close = close_state,
+};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* exec_remote_*: from parameters to jobs, and from their reports to replies. */
-#include "payloads/sandbox-tools/methods.h"
+#include "payloads/sandbox-tools/tools.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,13 +14,6 @@
 #include "payloads/sandbox-tools/rpc/params.h"
 #include "payloads/sandbox-tools/server/server.h"
 
-static const char part_name[] = "exec_remote";
-
-struct exec_remote {
-	struct server_part part; /* first, so that a part is its tool */
-	struct jobs *jobs;
-};
-
 /* A call that waits for a report. */
 struct wait {
 	struct job_waiter waiter; /* first, so that a waiter is its call */
@@ -28,40 +21,21 @@ struct wait {
 	bool is_poll;
 };
 
-/* ---- the tool's place in the server ---- */
+/* ---- the tool's state in the server ---- */
 
-static void stop(struct server_part *part)
+static void *open_state(struct server *server)
 {
-	jobs_stop(((struct exec_remote *)part)->jobs);
+	return jobs_new(&server->loop, server->children, memory_limit());
 }
 
-static void close_part(struct server_part *part)
+static void stop_state(void *state)
 {
-	jobs_free(((struct exec_remote *)part)->jobs);
-	free(part);
+	jobs_stop(state);
 }
 
-/* NULL when there is no memory. */
-static struct jobs *get_jobs(const struct rpc_call *call)
+static void close_state(void *state)
 {
-	struct server *server = call->host;
-	struct exec_remote *tool = (struct exec_remote *)server_find_part(server, part_name);
-
-	if (tool)
-		return tool->jobs;
-	tool = calloc(1, sizeof(*tool));
-	if (!tool)
-		return NULL;
-	tool->jobs = jobs_new(&server->loop, server->children, memory_limit());
-	if (!tool->jobs) {
-		free(tool);
-		return NULL;
-	}
-	tool->part.name = part_name;
-	tool->part.stop = stop;
-	tool->part.close = close_part;
-	server_add_part(server, &tool->part);
-	return tool->jobs;
+	jobs_free(state);
 }
 
 static void fail_call(struct rpc_call *call, int error)
@@ -113,12 +87,14 @@ static int make_env(const json_t *changes, const struct job_order *order, struct
 static void start_job(struct rpc_call *call, struct job_order *order, const json_t *changes)
 {
 	struct child_env env = CHILD_ENV_INIT;
-	struct jobs *jobs = get_jobs(call);
+	struct jobs *jobs = server_tool(call, &tool_exec_remote);
 	const char *why = NULL;
 	pid_t pid = 0;
-	int r = jobs ? 0 : -ENOMEM;
+	int r = 0;
 
-	if (r == 0 && (json_object_size(changes) > 0 || order->user)) {
+	if (!jobs)
+		return;
+	if (json_object_size(changes) > 0 || order->user) {
 		r = make_env(changes, order, &env, &why);
 		order->env = env.vars;
 		if (r == -EINVAL) {
@@ -151,7 +127,7 @@ static bool read_order(const json_t *params, struct job_order *order)
 	return !bad;
 }
 
-void exec_remote_start(struct rpc_call *call)
+static void start(struct rpc_call *call)
 {
 	static const struct param table[] = {
 		{"command", PARAM_STRING, false},
@@ -266,13 +242,8 @@ static struct job *begin(struct rpc_call *call, const struct param *table, int64
 	json_int_t pid;
 	char text[80];
 
-	if (!params_accept(call, table, true))
+	if (!params_accept(call, table, true) || !(jobs = server_tool(call, &tool_exec_remote)))
 		return NULL;
-	jobs = get_jobs(call);
-	if (!jobs) {
-		fail_call(call, ENOMEM);
-		return NULL;
-	}
 	pid = json_integer_value(json_object_get(call->req.params, "pid"));
 	*ret_ack = json_is_integer(ack) ? json_integer_value(ack) : JOB_ACK_ALL;
 	job = jobs_find(jobs, pid);
@@ -309,7 +280,7 @@ static void ask(struct rpc_call *call, struct job *job, int64_t ack,
 		how(job, ack, &wait->waiter);
 }
 
-void exec_remote_poll(struct rpc_call *call)
+static void poll_job(struct rpc_call *call)
 {
 	int64_t ack;
 	struct job *job = begin(call, job_table, &ack);
@@ -318,7 +289,7 @@ void exec_remote_poll(struct rpc_call *call)
 		ask(call, job, ack, job_poll);
 }
 
-void exec_remote_kill(struct rpc_call *call)
+static void kill_job(struct rpc_call *call)
 {
 	int64_t ack;
 	struct job *job = begin(call, job_table, &ack);
@@ -337,7 +308,7 @@ static bool has_input(struct rpc_call *call, const struct job *job)
 	return false;
 }
 
-void exec_remote_write_stdin(struct rpc_call *call)
+static void write_stdin(struct rpc_call *call)
 {
 	static const struct param table[] = {
 		{"pid", PARAM_INTEGER, false},
@@ -374,7 +345,7 @@ void exec_remote_write_stdin(struct rpc_call *call)
 		fail_call(call, r);
 }
 
-void exec_remote_close_stdin(struct rpc_call *call)
+static void close_stdin(struct rpc_call *call)
 {
 	int64_t ack;
 	struct job *job = begin(call, job_table, &ack);
@@ -384,3 +355,19 @@ void exec_remote_close_stdin(struct rpc_call *call)
 	job_close_input(job);
 	ask(call, job, ack, job_tell);
 }
+
+static const struct rpc_method methods[] = {
+	{"exec_remote_start", RPC_IN_SERVER, start},
+	{"exec_remote_poll", RPC_IN_SERVER, poll_job},
+	{"exec_remote_kill", RPC_IN_SERVER, kill_job},
+	{"exec_remote_write_stdin", RPC_IN_SERVER, write_stdin},
+	{"exec_remote_close_stdin", RPC_IN_SERVER, close_stdin},
+	{NULL, 0, NULL},
+};
+
+const struct tool tool_exec_remote = {
+	.methods = methods,
+	.open = open_state,
+	.stop = stop_state,
+	.close = close_state,
+};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* From mcp_* calls to sessions: unpacks and checks parameters, keeps the tool's part in the server.
+/* From mcp_* calls to sessions: unpacks and checks parameters, keeps the tool's state in the
+ * server.
  */
-#include "payloads/sandbox-tools/methods.h"
+#include "payloads/sandbox-tools/tools.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,50 +14,21 @@
 #include "payloads/sandbox-tools/rpc/params.h"
 #include "payloads/sandbox-tools/server/server.h"
 
-/* ---- the tool's part in the server ---- */
+/* ---- the tool's state in the server ---- */
 
-struct mcp_part {
-	struct server_part part; /* first */
-	struct mcp *mcp;
-};
-
-static void stop_part(struct server_part *part)
+static void *open_state(struct server *server)
 {
-	mcp_stop(((struct mcp_part *)part)->mcp);
+	return mcp_open(&server->loop, server->children);
 }
 
-static void close_part(struct server_part *part)
+static void stop_state(void *state)
 {
-	mcp_close(((struct mcp_part *)part)->mcp);
-	free(part);
+	mcp_stop(state);
 }
 
-static struct mcp *new_part(struct server *server)
+static void close_state(void *state)
 {
-	struct mcp_part *part = calloc(1, sizeof(*part));
-
-	if (!part)
-		return NULL;
-	part->mcp = mcp_open(&server->loop, server->children);
-	if (!part->mcp) {
-		free(part);
-		return NULL;
-	}
-	part->part = (struct server_part){"mcp", stop_part, close_part, NULL};
-	server_add_part(server, &part->part);
-	return part->mcp;
-}
-
-/* The controller; NULL, and the call is answered, when there is no memory for it. */
-static struct mcp *mcp_of(struct rpc_call *call)
-{
-	struct server *server = call->host;
-	struct server_part *part = server_find_part(server, "mcp");
-	struct mcp *mcp = part ? ((struct mcp_part *)part)->mcp : new_part(server);
-
-	if (!mcp)
-		rpc_call_error(call, RPC_HANDLER_ERROR, "MemoryError()", NULL);
-	return mcp;
+	mcp_close(state);
 }
 
 /* ---- parameters ---- */
@@ -145,7 +117,7 @@ static struct mcp_session *session_of(struct rpc_call *call, struct mcp *mcp)
 /* ---- methods ---- */
 
 /* Works out what to launch, launches it, and answers. */
-static void launch_server(struct rpc_call *call, struct mcp *mcp)
+static void launch(struct rpc_call *call, struct mcp *mcp)
 {
 	const json_t *params = json_object_get(call->req.params, "server_params");
 	struct mcp_launch launch = {0};
@@ -169,7 +141,7 @@ static void launch_server(struct rpc_call *call, struct mcp *mcp)
 	mcp_launch_release(&launch);
 }
 
-void mcp_launch_server(struct rpc_call *call)
+static void launch_server(struct rpc_call *call)
 {
 	static const struct param outer[] = {
 		{"server_params", PARAM_OBJECT, false},
@@ -199,8 +171,8 @@ void mcp_launch_server(struct rpc_call *call)
 		r = complain(&errors,
 			"'server_params.encoding_error_handler' Input should be 'strict', "
 			"'ignore' or 'replace'");
-	if (params_settle(call, &errors, r) && (mcp = mcp_of(call)))
-		launch_server(call, mcp);
+	if (params_settle(call, &errors, r) && (mcp = server_tool(call, &tool_mcp)))
+		launch(call, mcp);
 }
 
 /* The member of params as it was written. */
@@ -228,7 +200,7 @@ static void pass_on(struct rpc_call *call, const char *name, const char *type, b
 		r = check_object(call->req.params, name, type, message_params, &errors);
 	if (r == 0)
 		r = check_message(call->req.params, name, with_id, &errors);
-	if (!params_settle(call, &errors, r) || !(mcp = mcp_of(call)) ||
+	if (!params_settle(call, &errors, r) || !(mcp = server_tool(call, &tool_mcp)) ||
 		!(session = session_of(call, mcp)))
 		return;
 	if (find_text(call, name, &text))
@@ -238,23 +210,38 @@ static void pass_on(struct rpc_call *call, const char *name, const char *type, b
 			"Invalid parameters: the message is nested too deeply", NULL);
 }
 
-void mcp_send_request(struct rpc_call *call)
+static void send_request(struct rpc_call *call)
 {
 	pass_on(call, "request", "JSONRPCRequest", true, mcp_session_request);
 }
 
-void mcp_send_notification(struct rpc_call *call)
+static void send_notification(struct rpc_call *call)
 {
 	pass_on(call, "notification", "JSONRPCNotification", false, mcp_session_notify);
 }
 
-void mcp_kill_server(struct rpc_call *call)
+static void kill_server(struct rpc_call *call)
 {
 	struct mcp_session *session;
 	struct mcp *mcp;
 
-	if (!params_accept(call, session_params, false) || !(mcp = mcp_of(call)) ||
+	if (!params_accept(call, session_params, false) || !(mcp = server_tool(call, &tool_mcp)) ||
 		!(session = session_of(call, mcp)))
 		return;
 	mcp_kill(mcp, session, call);
 }
+
+static const struct rpc_method methods[] = {
+	{"mcp_launch_server", RPC_IN_SERVER, launch_server},
+	{"mcp_send_request", RPC_IN_SERVER, send_request},
+	{"mcp_send_notification", RPC_IN_SERVER, send_notification},
+	{"mcp_kill_server", RPC_IN_SERVER, kill_server},
+	{NULL, 0, NULL},
+};
+
+const struct tool tool_mcp = {
+	.methods = methods,
+	.open = open_state,
+	.stop = stop_state,
+	.close = close_state,
+};

@@ -112,17 +112,15 @@ static void refuse_params(struct rpc_call *call)
 }
 
 /* Wherever the method runs, it is not asked. */
-static void refuse_flaw(const struct rpc_method *table, struct rpc_call *call)
+static void refuse_flaw(rpc_finder *find, struct rpc_call *call)
 {
-	const struct rpc_method *method =
-		rpc_method_find(table, call->req.method, RPC_IN_PROCESS | RPC_IN_SERVER);
+	const struct rpc_method *method = find(call->req.method, RPC_IN_PROCESS | RPC_IN_SERVER);
 	bool is_tool = method && (method->flags & RPC_TOOL);
 
 	rpc_call_error(call, is_tool ? RPC_TOOL_FAILURE : RPC_HANDLER_ERROR, call->req.flaw, NULL);
 }
 
-void rpc_dispatch(const struct rpc_method *table, unsigned place, struct rpc_call *call, char *text,
-	size_t len)
+void rpc_dispatch(rpc_finder *find, unsigned place, struct rpc_call *call, char *text, size_t len)
 {
 	const struct rpc_method *method;
 	struct fail fail = FAIL_INIT;
@@ -137,10 +135,10 @@ void rpc_dispatch(const struct rpc_method *table, unsigned place, struct rpc_cal
 		return;
 	}
 	if (call->req.flaw) {
-		refuse_flaw(table, call);
+		refuse_flaw(find, call);
 		return;
 	}
-	method = rpc_method_find(table, call->req.method, place);
+	method = find(call->req.method, place);
 	if (!method) {
 		rpc_call_error(call, RPC_METHOD_NOT_FOUND, "Method not found",
 			json_incref(json_object_get(call->req.doc, "method")));

@@ -99,9 +99,10 @@ struct rpc_method {
 /* The entry of 'name' that runs at 'place' (RPC_IN_PROCESS or RPC_IN_SERVER), or NULL. */
 const struct rpc_method *rpc_method_find(
 	const struct rpc_method *table, const char *name, unsigned place);
+/* The same over all that there are; the caller's. */
+typedef const struct rpc_method *rpc_finder(const char *name, unsigned place);
 /* Reads, checks and runs one request; 'call' has host and deliver set. */
-void rpc_dispatch(const struct rpc_method *table, unsigned place, struct rpc_call *call, char *text,
-	size_t len);
+void rpc_dispatch(rpc_finder *find, unsigned place, struct rpc_call *call, char *text, size_t len);
 /* Answers. 'result' and 'data' are stolen, NULL 'result' means out of memory. Less than 0: there
    was no memory for the result, and the answer was an error. */
 int rpc_call_result(struct rpc_call *call, json_t *result);

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* The methods about the server itself. */
-#include "payloads/sandbox-tools/methods.h"
+#include "payloads/sandbox-tools/server/server.h"
 
 #include <unistd.h>
 
 #include "payloads/lib/frame.h"
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
-#include "payloads/sandbox-tools/server/server.h"
 
-void server_remote_version(struct rpc_call *call)
+static void remote_version(struct rpc_call *call)
 {
 	const struct server *server = call->host;
 
 	rpc_call_result(call, json_sprintf("Server: %s (%ld)", server->argv0, (long)getpid()));
 }
 
-void server_shutdown(struct rpc_call *call)
+static void shut_down(struct rpc_call *call)
 {
 	struct server *server = call->host;
 
@@ -24,7 +23,8 @@ void server_shutdown(struct rpc_call *call)
 	server_stop_in(server, 0);
 }
 
-void server_describe(struct rpc_call *call)
+/* Private to this program and sbinject: what runs here, see service_describe(). */
+static void describe(struct rpc_call *call)
 {
 	struct server *server = call->host;
 
@@ -36,3 +36,10 @@ void server_describe(struct rpc_call *call)
 			(json_int_t)geteuid(), "uptime_ms", (json_int_t)(io_now() - server->born),
 			"can_switch_user", (int)sys_can_switch_user()));
 }
+
+const struct rpc_method server_methods[] = {
+	{"remote_version", RPC_IN_SERVER, remote_version},
+	{"sandbox_tools_shutdown", RPC_IN_SERVER | RPC_NO_PARAMS, shut_down},
+	{"sandbox_tools_describe", RPC_IN_SERVER, describe},
+	{NULL, 0, NULL},
+};

@@ -21,46 +21,12 @@
 #include "payloads/sandbox-tools/server/guard.h"
 #include "payloads/sandbox-tools/server/listen.h"
 #include "payloads/sandbox-tools/server/service.h"
+#include "payloads/sandbox-tools/server/tool.h"
 
 #define LOCK_MS 2000  /* others hold the lock only for a moment, to see whether we live */
 #define GRACE_MS 5000 /* for requests under way at shutdown */
 #define TERM_MS 30000 /* for processes to end by themselves */
 #define KILL_MS 5000  /* for the kernel to end the others */
-
-/* ---- parts ---- */
-
-struct server_part *server_find_part(const struct server *server, const char *name)
-{
-	struct server_part *part = server->parts;
-
-	while (part && strcmp(part->name, name) != 0)
-		part = part->next;
-	return part;
-}
-
-void server_add_part(struct server *server, struct server_part *part)
-{
-	part->next = server->parts;
-	server->parts = part;
-}
-
-static void stop_parts(struct server *server)
-{
-	for (struct server_part *part = server->parts; part; part = part->next)
-		if (part->stop)
-			part->stop(part);
-}
-
-static void close_parts(struct server *server)
-{
-	while (server->parts) {
-		struct server_part *part = server->parts;
-
-		server->parts = part->next;
-		if (part->close)
-			part->close(part);
-	}
-}
 
 /* ---- shutdown ---- */
 
@@ -131,7 +97,7 @@ static void begin_stop(struct loop_timer *timer)
 	server->stop_deadline = io_in(GRACE_MS);
 	guard_end(server);
 	listen_close(server);
-	stop_parts(server);
+	server_stop_tools(server);
 	server->stop.due = await_quiet;
 	await_quiet(timer);
 }
@@ -306,7 +272,7 @@ static void server_close(struct server *server)
 	if (place_is_current(&server->place))
 		write_status(server);
 	place_remove(&server->place, PLACE_PID);
-	close_parts(server);
+	server_close_tools(server);
 	children_free(server->children);
 	loop_close(&server->loop);
 }
@@ -330,10 +296,10 @@ static int abandon(struct server *server)
 	return 1;
 }
 
-int server_run(const char *argv0, const struct rpc_method *methods, int ready)
+int server_run(const char *argv0, rpc_finder *find, int ready)
 {
 	struct server server = {.argv0 = argv0,
-		.methods = methods,
+		.find = find,
 		.self = -1,
 		.lock = -1,
 		.born = io_now(),

@@ -19,24 +19,12 @@
 
 struct conn;
 struct children;
-
-/*
- * What a tool keeps in the server between calls: the first member of its state, which it makes and
- * adds when it is first called. The server knows no tool.
- */
-struct server_part {
-	const char *name; /* static */
-	/* Shutdown begins: answer every call that waits for something. The children still live. */
-	void (*stop)(struct server_part *part);
-	/* All children are gone, and so are their owners' callbacks: free everything. */
-	void (*close)(struct server_part *part);
-	struct server_part *next;
-};
+struct server_part;
 
 struct server {
 	struct loop loop;
 	struct place place;
-	const struct rpc_method *methods;
+	rpc_finder *find;
 	const char *argv0;
 	mode_t child_umask; /* what we were started with; children get it back */
 	int self;	    /* own executable, for the digest */
@@ -54,7 +42,7 @@ struct server {
 	bool lost;		   /* and could not be made again yet */
 
 	struct children *children; /* child/child.h */
-	struct server_part *parts;
+	struct server_part *parts; /* server/tool.h */
 
 	struct conn *conns;
 	unsigned conn_count, conn_max;
@@ -70,7 +58,7 @@ struct server {
 
 /* Runs the server to its end: exit status. 'ready' is where the starter waits for "ok\n" or a
    reason, -1 when nobody does. Leaves the environment without our own variables. */
-int server_run(const char *argv0, const struct rpc_method *methods, int ready);
+int server_run(const char *argv0, rpc_finder *find, int ready);
 /* Makes the server directory, if it has to be, and takes the lock in it, unless that is the one we
    hold: 0 or -1 with 'fail' (code "occupied" when another server has it, or the place is somebody
    else's); then nothing has changed for us. */
@@ -79,8 +67,7 @@ int server_write_pid(struct server *server, struct fail *fail);
 /* Begins the shutdown in 'ms'. */
 void server_stop_in(struct server *server, int ms);
 
-/* A tool's state, NULL before it was added. */
-struct server_part *server_find_part(const struct server *server, const char *name);
-void server_add_part(struct server *server, struct server_part *part);
+/* Those about the server itself. */
+extern const struct rpc_method server_methods[];
 
 #endif

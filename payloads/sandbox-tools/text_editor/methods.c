@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* text_editor: its parameters in, its answer out. */
-#include "payloads/sandbox-tools/methods.h"
+#include "payloads/sandbox-tools/tools.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -138,7 +138,7 @@ static void answer(struct rpc_call *call, struct editor_reply *reply)
 		rpc_call_result(call, json_stringn(reply->text.data, reply->text.len));
 }
 
-void text_editor(struct rpc_call *call)
+static void text_editor(struct rpc_call *call)
 {
 	struct editor_reply reply = {.text = BUF_INIT(REPLY_MAX)};
 	struct buf message = BUF_INIT(ERRORS_MAX + 64);
@@ -157,3 +157,10 @@ void text_editor(struct rpc_call *call)
 	buf_release(&message);
 	buf_release(&reply.text);
 }
+
+static const struct rpc_method methods[] = {
+	{"text_editor", RPC_IN_PROCESS | RPC_TOOL, text_editor},
+	{NULL, 0, NULL},
+};
+
+const struct tool tool_text_editor = {.methods = methods};
