@@ -4,11 +4,10 @@
 
 #include <stddef.h>
 
-#include "payloads/lib/base.h"
 #include "payloads/sandbox-tools/server/server.h"
 
 #define TOOLS_ADDRESS(name) &tool_##name,
-static const struct tool *const tools[] = {TOOLS(TOOLS_ADDRESS)};
+const struct tool *const tools[] = {TOOLS(TOOLS_ADDRESS) NULL};
 
 static void version(struct rpc_call *call)
 {
@@ -26,7 +25,8 @@ const struct rpc_method *tools_find_method(const char *name, unsigned place)
 
 	if (!found)
 		found = rpc_method_find(server_methods, name, place);
-	for (size_t i = 0; i < ARRAY_SIZE(tools) && !found; i++)
-		found = rpc_method_find(tools[i]->methods, name, place);
+	for (const struct tool *const *tool = tools; *tool && !found; tool++)
+		if ((*tool)->methods)
+			found = rpc_method_find((*tool)->methods, name, place);
 	return found;
 }

@@ -11,11 +11,14 @@
 	X(text_editor)  \
 	X(bash_session) \
 	X(mcp)          \
-	X(exec_remote)
+	X(exec_remote)  \
+	X(chunk)
 
 #define TOOLS_DECLARE(name) extern const struct tool tool_##name;
 TOOLS(TOOLS_DECLARE)
 #undef TOOLS_DECLARE
+
+extern const struct tool *const tools[]; /* ended by NULL */
 
 /* The method of that name, of a tool or of the program itself, that runs at 'place' (RPC_IN_PROCESS
    or RPC_IN_SERVER), or NULL. */

@@ -15,8 +15,11 @@
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
 #include "payloads/lib/tree.h"
+#include "payloads/sandbox-tools/tools.h"
 
 #define EXTENSION ".jsonrpc"
+#define SPILL_SUFFIX "-json-rpc-chunks"
+#define SPILL_BUDGET 1000000
 #define SCAN_MAX 100000 /* directory entries looked at */
 
 typedef char file_name[ENVELOPE_HANDLE + sizeof(EXTENSION)];
@@ -178,7 +181,9 @@ int store_remove(const struct place *place, const char *handle)
 	return r;
 }
 
-int store_erase(const struct place *place)
+/* ---- removing all of it ---- */
+
+static int erase_in_place(const struct place *place)
 {
 	int dir = open_dir(place->fd, false), removed;
 
@@ -188,3 +193,42 @@ int store_erase(const struct place *place)
 	close(dir);
 	return removed + (unlinkat(place->fd, PLACE_CHUNKS, AT_REMOVEDIR) == 0);
 }
+
+/* What is ours in a directory that another user made where releases of old spilled to. */
+static int erase_own_spill(int parent, const char *name)
+{
+	int fd = tree_open_dir(parent, name), removed = 0;
+	char own[24];
+	struct stat st;
+
+	snprintf(own, sizeof(own), "%lu", (unsigned long)geteuid());
+	if (fd >= 0 && fstatat(fd, own, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == geteuid())
+		removed = tree_remove(fd, own, SPILL_BUDGET) == 0;
+	io_close(&fd);
+	return removed;
+}
+
+/* Releases of old spilled long replies beside the program's directory. */
+static int erase_spill(int parent, const char *name)
+{
+	char spill[NAME_MAX + 1];
+	struct stat st;
+	int n = snprintf(spill, sizeof(spill), "%s" SPILL_SUFFIX, name);
+
+	if (n >= (int)sizeof(spill) || fstatat(parent, spill, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		!S_ISDIR(st.st_mode))
+		return 0;
+	if (st.st_uid != geteuid())
+		return erase_own_spill(parent, spill);
+	return tree_remove(parent, spill, SPILL_BUDGET) == 0;
+}
+
+static int erase(const struct tool_traces *where)
+{
+	if (where->place)
+		return erase_in_place(where->place);
+	return where->beside ? erase_spill(where->parent, where->beside) : 0;
+}
+
+/* No method of its own: it stands behind those of others. */
+const struct tool tool_chunk = {.erase = erase};

@@ -39,7 +39,5 @@ void store_close(struct store_file *file);
 int store_open(const struct place *place, const char *handle, uint64_t *ret_size);
 /* Deletes it: 0, also when it is not there, or -errno. */
 int store_remove(const struct place *place, const char *handle);
-/* Deletes all, and the directory if nothing else is in it; number of things deleted. */
-int store_erase(const struct place *place);
 
 #endif

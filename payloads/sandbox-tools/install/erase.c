@@ -13,18 +13,25 @@
 #include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
 #include "payloads/lib/tree.h"
-#include "payloads/sandbox-tools/chunk/store.h"
 #include "payloads/sandbox-tools/install/files.h"
 #include "payloads/sandbox-tools/server/service.h"
-#include "payloads/sandbox-tools/text_editor/history.h"
+#include "payloads/sandbox-tools/tools.h"
 
-#define CHUNKS_SUFFIX "-json-rpc-chunks"
-#define CHUNKS_BUDGET 1000000
 #define STOP_ATTEMPTS 5
 
 static const char *get(const struct erase *erase, const char *key)
 {
 	return json_string_value(json_object_get(erase->state, key));
+}
+
+static int erase_traces(const struct tool_traces *where)
+{
+	int removed = 0;
+
+	for (const struct tool *const *tool = tools; *tool; tool++)
+		if ((*tool)->erase)
+			removed += (*tool)->erase(where);
+	return removed;
 }
 
 /* Until nobody listens: a command that had begun before the program was removed may have started
@@ -36,8 +43,10 @@ static int stop_at(struct place *place, int64_t deadline, int *removed, struct f
 			return 0;
 		if (service_stop(place, deadline, fail) < 0)
 			return -1;
-		if (place_open(place, false, fail) == 0)
-			*removed += store_erase(place) + place_erase(place);
+		if (place_open(place, false, fail) == 0) {
+			*removed += erase_traces(&(struct tool_traces){.place = place});
+			*removed += place_erase(place);
+		}
 		if (service_look(place) == SERVICE_ABSENT)
 			return 0;
 	}
@@ -86,44 +95,20 @@ static int stop_beside(const struct erase *erase, const char *path, int *removed
 	return stop_and_close(&place, erase, removed, fail);
 }
 
-/* What is ours in a directory that another user made where releases of old spilled to. */
-static int remove_own_chunks(int parent, const char *name)
+static int erase_beside(int parent, const char *name)
 {
-	int fd = tree_open_dir(parent, name), removed = 0;
-	char own[24];
-	struct stat st;
-
-	snprintf(own, sizeof(own), "%lu", (unsigned long)geteuid());
-	if (fd >= 0 && fstatat(fd, own, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == geteuid())
-		removed = tree_remove(fd, own, CHUNKS_BUDGET) == 0;
-	io_close(&fd);
-	return removed;
-}
-
-/* Releases of old spilled long replies beside the program's directory. */
-static int remove_chunks(int parent, const char *dir_name)
-{
-	char name[NAME_MAX + 1];
-	struct stat st;
-	int n = snprintf(name, sizeof(name), "%s%s", dir_name, CHUNKS_SUFFIX);
-
-	if (n >= (int)sizeof(name) || fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		!S_ISDIR(st.st_mode))
-		return 0;
-	if (st.st_uid != geteuid())
-		return remove_own_chunks(parent, name);
-	return tree_remove(parent, name, CHUNKS_BUDGET) == 0;
+	return erase_traces(&(struct tool_traces){.beside = name, .parent = parent});
 }
 
 /* Beside the home, if the program was run in there. */
-static int remove_home_chunks(const struct home *home)
+static int erase_beside_home(const struct home *home)
 {
 	char name[NAME_MAX + 1];
 	int parent = home->fd < 0 ? -1 : tree_open_parent(home->path, name, NULL), removed;
 
 	if (parent < 0)
 		return 0;
-	removed = remove_chunks(parent, name);
+	removed = erase_beside(parent, name);
 	close(parent);
 	return removed;
 }
@@ -199,7 +184,7 @@ static int remove_surroundings(const struct erase *erase, const char *path, bool
 
 	if (parent < 0)
 		return 0;
-	removed = remove_chunks(parent, name) + tree_sweep(parent);
+	removed = erase_beside(parent, name) + tree_sweep(parent);
 	if ((was_there || removed > 0) && !erase->state)
 		removed += tree_rmdir(parent, name) == 0;
 	close(parent);
@@ -233,11 +218,11 @@ int erase_run(const struct erase *erase, int *ret_removed, struct fail *fail)
 		(program > 0 && stop_beside(erase, path, &removed, fail) < 0))
 		return -1;
 	if (erase->tmpdir)
-		removed += history_erase(erase->tmpdir);
+		removed += erase_traces(&(struct tool_traces){.tmpdir = erase->tmpdir});
 	removed += remove_surroundings(erase, path, program > 0);
 	removed += files_remove_parents(json_object_get(erase->state, "parents"), 0);
 	removed += files_put_back(json_object_get(erase->state, "aside"), 0);
-	removed += remove_home_chunks(erase->home);
+	removed += erase_beside_home(erase->home);
 	home_write_server(erase->home, NULL, fail);
 	if (!home_erase(erase->home, erase->keep_deliveries, &removed))
 		return fail_code(fail, "busy", "'%s' cannot be emptied", erase->spec->home);

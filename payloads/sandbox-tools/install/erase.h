@@ -22,7 +22,7 @@ struct erase {
 	const struct spec *spec; /* path and links where the state says nothing */
 	const struct sys_self *self;
 	const struct place *place; /* where the service is if the state does not say */
-	const char *tmpdir;	   /* where the text editor keeps what can be undone */
+	const char *tmpdir;	   /* where tools may have left files; NULL for none */
 	bool keep_deliveries;	   /* see home_erase() */
 };
 

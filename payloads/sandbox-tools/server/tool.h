@@ -9,7 +9,18 @@
 
 #include "payloads/sandbox-tools/rpc/rpc.h"
 
+struct place;
 struct server;
+
+/* Where tools may have left files, when the program is removed: one of three, the others NULL. */
+struct tool_traces {
+	const struct place *place; /* the server directory, open */
+	const char *tmpdir;	   /* the temporary directory, where anybody may write */
+	/* The name of the program's directory in the open directory 'parent': releases of old left
+	   files beside it. */
+	const char *beside;
+	int parent;
+};
 
 /* Every member may be NULL. */
 struct tool {
@@ -20,6 +31,8 @@ struct tool {
 	void (*stop)(void *state);
 	/* All children are gone, and so are their owners' callbacks: free everything. */
 	void (*close)(void *state);
+	/* Deletes its files there: number of things removed. */
+	int (*erase)(const struct tool_traces *where);
 };
 
 /* The tool's state in the server that works on the call; made by open() when it is first asked for.

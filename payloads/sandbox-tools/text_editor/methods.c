@@ -8,6 +8,7 @@
 #include "payloads/lib/base.h"
 #include "payloads/sandbox-tools/rpc/params.h"
 #include "payloads/sandbox-tools/text_editor/controller.h"
+#include "payloads/sandbox-tools/text_editor/history.h"
 
 #define REPLY_MAX ((size_t)256 << 20)
 #define ERRORS_MAX 65536
@@ -158,9 +159,17 @@ static void text_editor(struct rpc_call *call)
 	buf_release(&reply.text);
 }
 
+static int erase(const struct tool_traces *where)
+{
+	return where->tmpdir ? history_erase(where->tmpdir) : 0;
+}
+
 static const struct rpc_method methods[] = {
 	{"text_editor", RPC_IN_PROCESS | RPC_TOOL, text_editor},
 	{NULL, 0, NULL},
 };
 
-const struct tool tool_text_editor = {.methods = methods};
+const struct tool tool_text_editor = {
+	.methods = methods,
+	.erase = erase,
+};
