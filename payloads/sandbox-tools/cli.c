@@ -49,12 +49,11 @@ static void deliver(struct rpc_call *call, const char *text, size_t len)
 	answer->result = buf_add(answer->reply, text, len);
 }
 
-int cli_answer(char *text, size_t len, struct buf *reply)
+int cli_answer(const struct rpc_request *req, struct buf *reply)
 {
-	struct answer answer = {.call = {.deliver = deliver}, .reply = reply};
+	struct answer answer = {.call = {.req = *req, .deliver = deliver}, .reply = reply};
 
-	rpc_dispatch(tools_find_method, RPC_IN_PROCESS, &answer.call, text, len);
-	rpc_request_release(&answer.call.req);
+	rpc_dispatch(tools_find_method, RPC_IN_PROCESS, &answer.call);
 	return answer.result;
 }
 

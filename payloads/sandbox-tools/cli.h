@@ -36,7 +36,7 @@ int cli_complain(const struct fail *fail);
 int cli_print_reply(const char *text, size_t len);
 /* The request answered inside this process, appended to 'reply': 0 or -errno if it does not fit
    into memory. */
-int cli_answer(char *text, size_t len, struct buf *reply);
+int cli_answer(const struct rpc_request *req, struct buf *reply);
 /* The user an in-process request asks for in "_run_as" (a name or an identity) or, as older hosts
    call it, "_run_as_user" (a name): as user_choose(), but a user whom passwd does not know fails,
    too, and wrong types have the code "params". */

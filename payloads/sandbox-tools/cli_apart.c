@@ -30,10 +30,8 @@ enum apart_state {
 struct apart {
 	enum apart_state state;
 	struct user user;
-	char *id; /* NULL for a notification */
-	char *text;
-	size_t len;
-	pid_t child; /* 0: none, or none any more */
+	struct rpc_request req; /* its text is gone */
+	pid_t child;		/* 0: none, or none any more */
 	int status;
 	int fd; /* of what it says; -1: it has said all */
 	int64_t deadline;
@@ -61,8 +59,8 @@ static _Noreturn void answer_as(struct apart *apart, int out)
 		dup2(null, 1);
 	sys_close_from(3, out);
 	if (cli_become_user(&apart->user, &fail) < 0)
-		refuse(apart->id, &fail, &reply);
-	else if (cli_answer(apart->text, apart->len, &reply) < 0)
+		refuse(apart->req.id, &fail, &reply);
+	else if (cli_answer(&apart->req, &reply) < 0)
 		_exit(1);
 	_exit(io_write_full(out, reply.data, reply.len, IO_NEVER) < 0 ? 1 : 0);
 }
@@ -109,19 +107,16 @@ static void stop(struct apart *apart)
 
 /* ---- one request ---- */
 
-static struct apart *apart_new(
-	const struct rpc_request *req, const struct user *user, const char *text, size_t len)
+static struct apart *apart_new(struct rpc_request *req, const struct user *user)
 {
 	struct apart *apart = calloc(1, sizeof(*apart));
 
 	if (!apart)
 		return NULL;
 	apart->user = *user;
-	apart->id = req->id ? strdup(req->id) : NULL;
-	apart->text = malloc(len);
-	if (apart->text)
-		memcpy(apart->text, text, len);
-	apart->len = len;
+	apart->req = *req;
+	apart->req.text = NULL;
+	*req = (struct rpc_request)RPC_REQUEST_INIT;
 	apart->fd = -1;
 	apart->deadline = io_in(APART_MS);
 	apart->reply.limit = FRAME_REPLY_MAX;
@@ -132,8 +127,7 @@ static void apart_free(struct apart *apart)
 {
 	io_close(&apart->fd);
 	buf_release(&apart->reply);
-	free(apart->id);
-	free(apart->text);
+	rpc_request_release(&apart->req);
 	free(apart);
 }
 
@@ -146,7 +140,7 @@ static void fail_with(struct apart *apart, int error)
 	io_close(&apart->fd);
 	apart->reply.len = 0;
 	fail_sys(&fail, error, APART_FAILED);
-	refuse(apart->id, &fail, &apart->reply);
+	refuse(apart->req.id, &fail, &apart->reply);
 	apart->state = APART_DONE;
 }
 
@@ -249,25 +243,21 @@ static void drop_told(struct aparts *aparts)
 	}
 }
 
-int aparts_add(struct aparts *aparts, const struct rpc_request *req, const struct user *user,
-	const char *text, size_t len)
+int aparts_add(struct aparts *aparts, struct rpc_request *req, const struct user *user)
 {
 	struct apart **link = &aparts->first, *apart;
 	int r = open_signals(aparts);
 
 	if (r < 0)
 		return r;
-	apart = apart_new(req, user, text, len);
-	if (!apart || !apart->text || (req->id && !apart->id)) {
-		if (apart)
-			apart_free(apart);
+	apart = apart_new(req, user);
+	if (!apart)
 		return -ENOMEM;
-	}
 	while (*link)
 		link = &(*link)->next;
 	*link = apart;
 	aparts->count++;
-	aparts->bytes += len;
+	aparts->bytes += apart->req.len;
 	start_more(aparts);
 	return 0;
 }
@@ -313,7 +303,7 @@ bool aparts_take(struct aparts *aparts, struct buf *ret)
 	apart->reply = (struct buf)BUF_INIT(0);
 	apart->state = APART_TOLD;
 	aparts->count--;
-	aparts->bytes -= apart->len;
+	aparts->bytes -= apart->req.len;
 	drop_told(aparts);
 	return true;
 }

@@ -37,9 +37,8 @@ struct aparts {
 		NULL, 0, 0, -1 \
 	}
 
-/* Has 'text', which is 'req', answered as the user: 0, or -errno and it is not. */
-int aparts_add(struct aparts *aparts, const struct rpc_request *req, const struct user *user,
-	const char *text, size_t len);
+/* Takes the request over, and has it answered as the user: 0, or -errno and it is as it was. */
+int aparts_add(struct aparts *aparts, struct rpc_request *req, const struct user *user);
 /* What to poll for, and for how long at most (-1: no limit); how many descriptors. */
 size_t aparts_poll(const struct aparts *aparts, struct pollfd fds[APART_FDS], int *ret_ms);
 /* Lets them go on after that. */

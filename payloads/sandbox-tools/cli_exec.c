@@ -47,45 +47,44 @@ static int find_user(const struct rpc_request *req, struct user *ret, struct fai
 }
 
 static int ask_server(
-	const struct cli *cli, const struct buf *text, struct buf *reply, struct fail *fail)
+	const struct cli *cli, const struct rpc_request *req, struct buf *reply, struct fail *fail)
 {
 	int fd = cli_connect(cli, fail), r;
 
 	if (fd < 0)
 		return -1;
-	r = service_call(fd, text->data, text->len, reply, IO_NEVER, fail);
+	r = service_call(fd, req->text, req->len, reply, IO_NEVER, fail);
 	close(fd);
 	return r;
 }
 
 /* In this process, or, as the user the request names, in one that is that user's for good. */
-static int answer_here(
-	const struct rpc_request *req, struct buf *text, struct buf *reply, struct fail *fail)
+static int answer_here(const struct rpc_request *req, struct buf *reply, struct fail *fail)
 {
 	struct user user;
 	int r = req->flaw ? 0 : find_user(req, &user, fail);
 
 	if (r < 0 || (r > 0 && (apart_leave(fail) < 0 || cli_become_user(&user, fail) < 0)))
 		return -1;
-	r = cli_answer(text->data, text->len, reply);
+	r = cli_answer(req, reply);
 	return r < 0 ? fail_sys(fail, r, "cannot answer") : 0;
 }
 
-static int answer(const struct cli *cli, const struct rpc_request *req, struct buf *text,
-	struct buf *reply, struct fail *fail)
+static int answer(
+	const struct cli *cli, const struct rpc_request *req, struct buf *reply, struct fail *fail)
 {
 	if (rpc_request_check_outline(req, fail) < 0)
 		return -1;
 	if (req->flaw)
-		return answer_here(req, text, reply, fail);
+		return answer_here(req, reply, fail);
 	if (req->method && strcmp(req->method, CHUNK_METHOD) == 0) {
 		if (chunk_continue(&chunk, req, reply) < 0)
 			return fail_sys(fail, ENOMEM, "cannot write the reply");
 		return 0;
 	}
 	if (tools_find_method(req->method, RPC_IN_PROCESS))
-		return answer_here(req, text, reply, fail);
-	return ask_server(cli, text, reply, fail);
+		return answer_here(req, reply, fail);
+	return ask_server(cli, req, reply, fail);
 }
 
 /* The reply, or the first piece of it. Exit status. */
@@ -119,7 +118,7 @@ static int run(const struct cli *cli)
 	chunk_init(&chunk, &place);
 	atexit(release);
 	if (r == 0)
-		r = answer(cli, &req, &text, &reply, &fail);
+		r = answer(cli, &req, &reply, &fail);
 	r = r < 0 ? cli_complain(&fail) : print(&req, &reply);
 	rpc_request_release(&req);
 	buf_release(&text);

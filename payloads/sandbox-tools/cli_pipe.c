@@ -99,7 +99,7 @@ static int open_server(struct pipe *pipe, struct fail *fail)
 }
 
 /* Queues a request for the server. */
-static void forward(struct pipe *pipe, const char *text, size_t len, struct rpc_request *req)
+static void forward(struct pipe *pipe, struct rpc_request *req)
 {
 	struct fail fail = FAIL_INIT;
 	struct waiting *w;
@@ -110,7 +110,7 @@ static void forward(struct pipe *pipe, const char *text, size_t len, struct rpc_
 		return;
 	}
 	w = calloc(1, sizeof(*w));
-	if (!w || frame_add(&pipe->to_server, pipe->last_tag + 1, text, len) < 0) {
+	if (!w || frame_add(&pipe->to_server, pipe->last_tag + 1, req->text, req->len) < 0) {
 		free(w);
 		print_error(pipe, req->id, RPC_SERVER_ERROR, "Server error", "out of memory");
 		return;
@@ -190,7 +190,7 @@ static bool is_blank(const char *text, size_t len)
 }
 
 /* Here, or in a child; a failure to do either is an error reply. */
-static void answer(struct pipe *pipe, const struct rpc_request *req, char *text, size_t len)
+static void answer(struct pipe *pipe, struct rpc_request *req)
 {
 	struct buf reply = BUF_INIT(FRAME_REPLY_MAX);
 	struct fail fail = FAIL_INIT;
@@ -199,10 +199,10 @@ static void answer(struct pipe *pipe, const struct rpc_request *req, char *text,
 	int r = !rpc_request_is_valid(req) || req->flaw ? 0 : cli_find_user(req, &user, &fail);
 
 	if (r > 0) {
-		r = aparts_add(&pipe->aparts, req, &user, text, len);
+		r = aparts_add(&pipe->aparts, req, &user);
 		if (r < 0)
 			fail_sys(&fail, r, APART_FAILED);
-	} else if (r == 0 && cli_answer(text, len, &reply) == 0) {
+	} else if (r == 0 && cli_answer(req, &reply) == 0) {
 		print_line(pipe, reply.data, reply.len);
 	} else if (r == 0 && req->id) {
 		print_error(pipe, req->id, RPC_SERVER_ERROR, "Server error", "out of memory");
@@ -225,9 +225,9 @@ static void take_line(struct pipe *pipe, char *text, size_t len)
 	}
 	if (!rpc_request_is_valid(&req) || req.flaw ||
 		tools_find_method(req.method, RPC_IN_PROCESS))
-		answer(pipe, &req, text, len);
+		answer(pipe, &req);
 	else
-		forward(pipe, text, len, &req);
+		forward(pipe, &req);
 	rpc_request_release(&req);
 }
 

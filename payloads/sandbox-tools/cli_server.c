@@ -13,9 +13,21 @@
 #include "payloads/sandbox-tools/server/server.h"
 #include "payloads/sandbox-tools/tools.h"
 
+static int answer_version(struct buf *reply, struct fail *fail)
+{
+	char text[] = "{\"jsonrpc\": \"2.0\", \"method\": \"version\", \"id\": 666}";
+	struct rpc_request req;
+	int r = rpc_request_read(&req, text, strlen(text), fail);
+
+	if (r < 0)
+		return -1;
+	r = cli_answer(&req, reply);
+	rpc_request_release(&req);
+	return r < 0 ? fail_sys(fail, r, "cannot answer") : 0;
+}
+
 static int check_health(const struct cli *cli)
 {
-	char version[] = "{\"jsonrpc\": \"2.0\", \"method\": \"version\", \"id\": 666}";
 	static const char remote[] =
 		"{\"jsonrpc\": \"2.0\", \"method\": \"remote_version\", \"id\": 667}";
 	struct buf reply = BUF_INIT(FRAME_REPLY_MAX);
@@ -24,9 +36,7 @@ static int check_health(const struct cli *cli)
 
 	if (fd < 0)
 		return cli_complain(&fail);
-	r = cli_answer(version, strlen(version), &reply);
-	if (r < 0)
-		fail_sys(&fail, r, "cannot answer");
+	r = answer_version(&reply, &fail);
 	r = r < 0 ? cli_complain(&fail) : cli_print_reply(reply.data, reply.len);
 	reply.len = 0;
 	if (r == 0) {

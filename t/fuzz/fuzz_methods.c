@@ -317,7 +317,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (size > 0)
 			memcpy(text, data, size);
 		replies = 0;
-		rpc_dispatch(tools_find_method, places[i], &call, text, size);
+		rpc_dispatch_text(tools_find_method, places[i], &call, text, size);
 		need(replies == 1);
 		free(text);
 	}

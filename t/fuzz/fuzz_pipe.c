@@ -83,18 +83,12 @@ int cli_become_user(const struct user *user, struct fail *fail)
 	return fail_set(fail, "nobody");
 }
 
-int cli_answer(char *text, size_t len, struct buf *reply)
+int cli_answer(const struct rpc_request *req, struct buf *reply)
 {
-	struct fail fail = FAIL_INIT;
-	struct rpc_request req;
-	int r;
+	bool is_valid = rpc_request_is_valid(req);
 
-	need(rpc_request_read(&req, text, len, &fail) == 0);
-	r = rpc_request_is_valid(&req) && !req.id
-		    ? 0
-		    : rpc_write_result(reply, rpc_request_is_valid(&req) ? req.id : NULL, req.doc);
-	rpc_request_release(&req);
-	return r;
+	return is_valid && !req->id ? 0
+				    : rpc_write_result(reply, is_valid ? req->id : NULL, req->doc);
 }
 
 /* ---- what is to be expected ---- */

@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size > 0)
 		memcpy(text, data, size);
 	replies = 0;
-	rpc_dispatch(find, RPC_IN_SERVER, &call, text, size);
+	rpc_dispatch_text(find, RPC_IN_SERVER, &call, text, size);
 	if (replies != 1 || (size > 0 && memcmp(text, data, size) != 0))
 		abort();
 	free(text);

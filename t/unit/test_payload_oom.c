@@ -243,7 +243,7 @@ static json_t *send_to(unsigned place, const char *method, const char *params, b
 	asking = method;
 	server.loop.stopped = false;
 	armed = failing;
-	rpc_dispatch(tools_find_method, place, &answer.call, text, (size_t)len);
+	rpc_dispatch_text(tools_find_method, place, &answer.call, text, (size_t)len);
 	if (answer.count == 0)
 		run_loop();
 	armed = false;

@@ -81,7 +81,7 @@ static char *ask(const char *text, size_t len)
 
 	memcpy(copy, text, len);
 	copy = realloc(copy, len > 0 ? len : 1);
-	rpc_dispatch(find, RPC_IN_SERVER, &test.call, copy, len);
+	rpc_dispatch_text(find, RPC_IN_SERVER, &test.call, copy, len);
 	assert_memory_equal(copy, text, len);
 	free(copy);
 	assert_int_equal(test.count, 1);

@@ -120,15 +120,10 @@ static void refuse_flaw(rpc_finder *find, struct rpc_call *call)
 	rpc_call_error(call, is_tool ? RPC_TOOL_FAILURE : RPC_HANDLER_ERROR, call->req.flaw, NULL);
 }
 
-void rpc_dispatch(rpc_finder *find, unsigned place, struct rpc_call *call, char *text, size_t len)
+void rpc_dispatch(rpc_finder *find, unsigned place, struct rpc_call *call)
 {
 	const struct rpc_method *method;
-	struct fail fail = FAIL_INIT;
 
-	if (rpc_request_read(&call->req, text, len, &fail) < 0) {
-		refuse(call, RPC_PARSE_ERROR, "Parse error", fail.text);
-		return;
-	}
 	if (!rpc_request_is_valid(&call->req)) {
 		refuse(call, RPC_INVALID_REQUEST, "Invalid request",
 			"The request failed schema validation");
@@ -149,7 +144,16 @@ void rpc_dispatch(rpc_finder *find, unsigned place, struct rpc_call *call, char 
 		refuse_params(call);
 		return;
 	}
-	call->req.text = text;
-	call->req.len = len;
 	method->run(call);
+}
+
+void rpc_dispatch_text(
+	rpc_finder *find, unsigned place, struct rpc_call *call, char *text, size_t len)
+{
+	struct fail fail = FAIL_INIT;
+
+	if (rpc_request_read(&call->req, text, len, &fail) < 0)
+		refuse(call, RPC_PARSE_ERROR, "Parse error", fail.text);
+	else
+		rpc_dispatch(find, place, call);
 }

@@ -279,6 +279,8 @@ int rpc_request_read(struct rpc_request *req, char *text, size_t len, struct fai
 		rpc_request_release(req);
 		return -1;
 	}
+	req->text = text;
+	req->len = len;
 	method = json_object_get(req->doc, "method");
 	if (json_is_string(method) &&
 		strlen(json_string_value(method)) == json_string_length(method))

@@ -34,8 +34,8 @@ struct rpc_request {
 	const char *method; /* NULL unless it is a string without U+0000 */
 	json_t *params;	    /* NULL when absent */
 	char *id;	    /* owned JSON token to echo; NULL for a notification */
-	/* The request as it was written, for methods that pass a part of it on. Borrowed, and valid
-	   only until the method returns. */
+	/* The request as it was written, for methods that pass a part of it on. Borrowed from who
+	   had it read: in a method, valid only until that returns. */
 	const char *text;
 	size_t len;
 	/* What in 'params' is JSON but cannot be worked with; NULL if all is well. Other things
@@ -101,8 +101,11 @@ const struct rpc_method *rpc_method_find(
 	const struct rpc_method *table, const char *name, unsigned place);
 /* The same over all that there are; the caller's. */
 typedef const struct rpc_method *rpc_finder(const char *name, unsigned place);
-/* Reads, checks and runs one request; 'call' has host and deliver set. */
-void rpc_dispatch(rpc_finder *find, unsigned place, struct rpc_call *call, char *text, size_t len);
+/* Checks and runs the request of a call, which has host and deliver set, too. */
+void rpc_dispatch(rpc_finder *find, unsigned place, struct rpc_call *call);
+/* The same for one that has to be read first. */
+void rpc_dispatch_text(
+	rpc_finder *find, unsigned place, struct rpc_call *call, char *text, size_t len);
 /* Answers. 'result' and 'data' are stolen, NULL 'result' means out of memory. Less than 0: there
    was no memory for the result, and the answer was an error. */
 int rpc_call_result(struct rpc_call *call, json_t *result);

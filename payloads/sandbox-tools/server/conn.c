@@ -180,7 +180,7 @@ static void run_frame(struct conn *conn, const struct frame *frame)
 	server->running++;
 	pending->call.host = server;
 	pending->call.deliver = deliver;
-	rpc_dispatch(server->find, RPC_IN_SERVER, &pending->call, frame->data, frame->len);
+	rpc_dispatch_text(server->find, RPC_IN_SERVER, &pending->call, frame->data, frame->len);
 }
 
 /* Begins what has come, as far as there is room for it. */
