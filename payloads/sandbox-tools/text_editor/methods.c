@@ -11,7 +11,6 @@
 #include "payloads/sandbox-tools/text_editor/history.h"
 
 #define REPLY_MAX ((size_t)256 << 20)
-#define ERRORS_MAX 65536
 #define NAME_SHOWN 200 /* bytes of a command nobody knows */
 
 static const struct param view_params[] = {
@@ -108,23 +107,20 @@ static void unpack(const json_t *params, struct editor_request *req)
 		req->range[i] = json_integer_value(json_array_get(range, i));
 }
 
-static int check(const json_t *params, struct editor_request *req, struct buf *message)
+/* True: they are unpacked; otherwise the call has been answered. */
+static bool accept(struct rpc_call *call, struct editor_request *req)
 {
-	struct buf errors = BUF_INIT(ERRORS_MAX);
+	const json_t *params = call->req.params;
+	struct buf errors = BUF_INIT(PARAMS_ERRORS_MAX);
 	int r = choose(params, req, &errors);
 
 	if (r == 0 && errors.len == 0)
 		r = params_check(params, variants[req->command].params, false,
 			variants[req->command].prefix, &errors);
-	if (r == 0 && errors.len > 0) {
-		r = buf_add_str(message, "Invalid parameters: ");
-		if (r == 0)
-			r = buf_add(message, errors.data, errors.len);
-		if (r == 0)
-			r = buf_add(message, "", 1);
-	}
-	buf_release(&errors);
-	return r;
+	if (!params_settle(call, &errors, r))
+		return false;
+	unpack(params, req);
+	return true;
 }
 
 static void answer(struct rpc_call *call, struct editor_reply *reply)
@@ -142,20 +138,12 @@ static void answer(struct rpc_call *call, struct editor_reply *reply)
 static void text_editor(struct rpc_call *call)
 {
 	struct editor_reply reply = {.text = BUF_INIT(REPLY_MAX)};
-	struct buf message = BUF_INIT(ERRORS_MAX + 64);
 	struct editor_request req = {0};
-	int r = check(call->req.params, &req, &message);
 
-	if (r < 0) {
-		rpc_call_error(call, RPC_HANDLER_ERROR, "MemoryError()", NULL);
-	} else if (message.len > 0) {
-		rpc_call_error(call, RPC_INVALID_PARAMS, message.data, NULL);
-	} else {
-		unpack(call->req.params, &req);
-		editor_run(&req, &reply);
-		answer(call, &reply);
-	}
-	buf_release(&message);
+	if (!accept(call, &req))
+		return;
+	editor_run(&req, &reply);
+	answer(call, &reply);
 	buf_release(&reply.text);
 }
 
