@@ -18,7 +18,7 @@ static uint32_t get32(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-void frame_put_head(uint8_t head[FRAME_HEAD_SIZE], uint32_t tag, size_t len)
+static void put_head(uint8_t head[FRAME_HEAD_SIZE], uint32_t tag, size_t len)
 {
 	put32(head, (uint32_t)len);
 	put32(head + 4, tag);
@@ -49,7 +49,7 @@ int frame_add(struct buf *buf, uint32_t tag, const void *data, size_t len)
 	r = buf_reserve(buf, FRAME_HEAD_SIZE + len);
 	if (r < 0)
 		return r;
-	frame_put_head((uint8_t *)buf->data + buf->len, tag, len);
+	put_head((uint8_t *)buf->data + buf->len, tag, len);
 	buf->len += FRAME_HEAD_SIZE;
 	return buf_add(buf, data, len);
 }
@@ -76,7 +76,7 @@ int frame_send(int fd, uint32_t tag, const void *data, size_t len, int64_t deadl
 
 	if (len > FRAME_REQUEST_MAX)
 		return -EMSGSIZE;
-	frame_put_head(head, tag, len);
+	put_head(head, tag, len);
 	r = io_write_full(fd, head, sizeof(head), deadline);
 	return r < 0 ? r : io_write_full(fd, data, len, deadline);
 }

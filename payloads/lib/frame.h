@@ -29,7 +29,6 @@ struct frame {
 	char *data; /* borrowed from the buffer it was found in */
 };
 
-void frame_put_head(uint8_t head[FRAME_HEAD_SIZE], uint32_t tag, size_t len);
 /* Finds the frame that starts at buf->data: 1 found (its size is FRAME_HEAD_SIZE + len), 0 more
    bytes are needed, -EMSGSIZE its payload exceeds 'max'. */
 int frame_find(const struct buf *buf, size_t max, struct frame *ret);

@@ -253,55 +253,6 @@ int tree_clear(int dirfd, const char *name)
 	return r == -ENOENT ? 0 : r;
 }
 
-/* Brings 'fresh', a directory, under 'name'; what was there is then called 'fresh', if anything
-   was. 0, -errno, -EAGAIN when somebody was faster. */
-static int exchange(int dirfd, const char *fresh, const char *name)
-{
-	char aside[ASIDE_SIZE];
-	int r;
-
-	if (syscall(SYS_renameat2, dirfd, fresh, dirfd, name, EXCHANGE) == 0)
-		return 0;
-	if (errno == EROFS || errno == EACCES || errno == EBUSY)
-		return -errno;
-	/* nothing there, or not possible here; an empty directory is replaced in one step, too */
-	if (renameat(dirfd, fresh, dirfd, name) == 0)
-		return 0;
-	if (errno != ENOTDIR && errno != ENOTEMPTY && errno != EEXIST)
-		return -errno;
-	r = aside_name(aside);
-	if (r == 0 && renameat(dirfd, name, dirfd, aside) < 0 && errno != ENOENT)
-		return -errno;
-	if (r == 0)
-		r = renameat(dirfd, fresh, dirfd, name) < 0 ? -EAGAIN : 0;
-	remove_aside(dirfd, aside);
-	return r;
-}
-
-int tree_renew_dir(int dirfd, const char *name, mode_t mode)
-{
-	char fresh[ASIDE_SIZE];
-	struct tree_parent parent;
-	int r = aside_name(fresh), fd = -1;
-
-	tree_parent_open(&parent, dirfd);
-	if (r == 0 && mkdirat(dirfd, fresh, mode) < 0)
-		r = -errno;
-	if (r == 0) {
-		fd = r = tree_open_dir(dirfd, fresh);
-		if (fd >= 0)
-			r = fchmod(fd, mode) < 0 ? -errno : -EAGAIN;
-		for (int i = 0; r == -EAGAIN && i < RENEW_ATTEMPTS; i++)
-			r = exchange(dirfd, fresh, name);
-		/* the former, or ours if we failed */
-		remove_aside(dirfd, fresh);
-	}
-	tree_parent_close(&parent);
-	if (r < 0)
-		io_close(&fd);
-	return r < 0 ? r : fd;
-}
-
 /* ---- moving aside what is to be kept ---- */
 
 int tree_aside_name(const char *name, char aside[NAME_MAX + 1])

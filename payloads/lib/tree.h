@@ -46,11 +46,8 @@ int tree_remove_until(int dirfd, const char *name, int budget, int64_t deadline)
 /* Renames 'name' to something unpredictable beside it and deletes that: when it returns 0 the
    name is free, even if not everything could be deleted. */
 int tree_clear(int dirfd, const char *name);
-/* Puts a new directory in the place of whatever is called 'name', at once, however often somebody
-   else makes another there, and deletes the former like tree_clear(): descriptor or -errno. */
-int tree_renew_dir(int dirfd, const char *name, mode_t mode);
-/* Deletes what tree_clear() and tree_renew_dir() could not, or as much of it as TREE_SWEEP_MS
-   allow, for anybody can make more by such names: number of things removed. */
+/* Deletes what tree_clear() could not, or as much of it as TREE_SWEEP_MS allow, for anybody can
+   make more by such names: number of things removed. */
 #define TREE_SWEEP_MS 10000
 int tree_sweep(int dirfd);
 /* Where somebody else's things are not to be lost: a name beside 'name' that says so,

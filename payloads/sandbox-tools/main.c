@@ -12,20 +12,6 @@
 #include "payloads/sandbox-tools/cli.h"
 #include "payloads/sandbox-tools/install/home.h"
 
-static const struct cli_command *const commands[] = {
-	&cli_exec,
-	&cli_pipe,
-	&cli_start_server,
-	&cli_stop_server,
-	&cli_server,
-	&cli_healthcheck,
-	&cli_version,
-	&cli_install,
-	&cli_uninstall,
-	&cli_status,
-	&cli_graft,
-};
-
 /* Exit status. A failed flush drops what it could not write, and the next one then succeeds. */
 static int finish(void)
 {
@@ -44,12 +30,26 @@ static int print_version(const struct cli *cli)
 	return finish();
 }
 
-const struct cli_command cli_version = {
+static const struct cli_command cli_version = {
 	"version",
 	"",
 	"print the release number",
 	0,
 	print_version,
+};
+
+static const struct cli_command *const commands[] = {
+	&cli_exec,
+	&cli_pipe,
+	&cli_start_server,
+	&cli_stop_server,
+	&cli_server,
+	&cli_healthcheck,
+	&cli_version,
+	&cli_install,
+	&cli_uninstall,
+	&cli_status,
+	&cli_graft,
 };
 
 static void print_usage(FILE *out, const struct cli_command *only)

@@ -357,31 +357,14 @@ static void test_tree_remove__follows_no_link_and_keeps_the_time(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
-static void test_tree_renew_dir__replaces_anything(void **state)
+static void test_tree_sweep__removes_what_has_its_names(void **state)
 {
 	char dir[] = "/tmp/test_payload_lib.XXXXXX";
-	struct stat st;
-	int fd, new;
+	int fd;
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	fd = open(dir, O_RDONLY | O_DIRECTORY);
-	for (int what = 0; what < 5; what++) {
-		if (what == 1)
-			assert_int_equal(symlinkat("nowhere", fd, "x"), 0);
-		if (what == 2)
-			assert_int_equal(mkfifoat(fd, "x", 0600), 0);
-		if (what >= 3)
-			assert_int_equal(mkdirat(fd, "x", 0755), 0);
-		if (what == 4)
-			assert_int_equal(mkdirat(fd, "x/inside", 0755), 0);
-		new = tree_renew_dir(fd, "x", 0711);
-		assert_true(new >= 0);
-		assert_int_equal(fstat(new, &st), 0);
-		assert_int_equal(st.st_mode, S_IFDIR | 0711);
-		close(new);
-		assert_int_equal(unlinkat(fd, "x", AT_REMOVEDIR), 0);
-	}
 	assert_int_equal(mkdirat(fd, ".sbinject-cleared-0123456789abcdef", 0755), 0);
 	assert_int_equal(mkdirat(fd, ".sbinject-cleared-other", 0755), 0);
 	assert_int_equal(tree_sweep(fd), 1);
@@ -625,7 +608,7 @@ int main(void)
 		cmocka_unit_test(test_fail_sys__says_what_and_why),
 		cmocka_unit_test(test_tree_open_parent__refuses_crooked_paths),
 		cmocka_unit_test(test_tree_remove__follows_no_link_and_keeps_the_time),
-		cmocka_unit_test(test_tree_renew_dir__replaces_anything),
+		cmocka_unit_test(test_tree_sweep__removes_what_has_its_names),
 		cmocka_unit_test(test_sys_is_self__knows_every_name_of_what_runs),
 		cmocka_unit_test(test_tree_split_aside__knows_its_names),
 		cmocka_unit_test(test_tree_claim_dir__keeps_what_was_there),

@@ -83,8 +83,6 @@ void child_forget(struct child *child);
  * shortens the grace time if its own is shorter; its 'done' replaces the first one.
  */
 void child_end(struct child *child, int grace_ms, void (*done)(void *cookie), void *cookie);
-/* The cookie goes away: 'done' is not called any more. For a child not forgotten. */
-void child_end_unheard(struct child *child);
 
 /* ---- helpers for owners ---- */
 

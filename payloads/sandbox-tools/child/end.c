@@ -234,12 +234,6 @@ void child_end(struct child *child, int grace_ms, void (*done)(void *cookie), vo
 	loop_set_timer(child->children->loop, &ending->timer, grace_ms < LOOK_MS ? grace_ms : 0);
 }
 
-void child_end_unheard(struct child *child)
-{
-	if (child->ending)
-		child->ending->done = NULL;
-}
-
 /* As far as is known; without /proc nothing is. */
 static bool may_have(const struct child_ending *ending, pid_t pid)
 {

@@ -72,7 +72,8 @@ bool files_digest(int dirfd, const char *name, const struct sys_self *self, char
 	return good;
 }
 
-bool files_is_link(int dirfd, const char *name, const char *home, char hex[SHA256_HEX])
+/* Is dirfd/name a link to a binary in the home? Then 'hex' is its digest by name. */
+static bool is_link(int dirfd, const char *name, const char *home, char hex[SHA256_HEX])
 {
 	char target[SPEC_PATH_MAX + SHA256_HEX + 2];
 	ssize_t n = readlinkat(dirfd, name, target, sizeof(target));
@@ -90,7 +91,7 @@ bool files_is_link(int dirfd, const char *name, const char *home, char hex[SHA25
 
 bool files_is_ours(const struct files_ours *ours, int dirfd, const char *name, char hex[SHA256_HEX])
 {
-	if (files_is_link(dirfd, name, ours->home->path, hex))
+	if (is_link(dirfd, name, ours->home->path, hex))
 		return true;
 	return files_digest(dirfd, name, ours->self, hex) &&
 	       (strcmp(hex, ours->self->hex) == 0 || home_has(ours->home, hex) ||
@@ -519,7 +520,7 @@ bool files_find(
 	*ret_form = FILES_NONE;
 	if (fd >= 0 && files_digest(fd, leaf, self, found))
 		*ret_form = FILES_FILE;
-	else if (fd >= 0 && files_is_link(fd, leaf, home, found))
+	else if (fd >= 0 && is_link(fd, leaf, home, found))
 		*ret_form = FILES_LINK;
 	io_close(&fd);
 	snprintf(dir, sizeof(dir), "%s", path);

@@ -110,8 +110,6 @@ bool files_digest(int dirfd, const char *name, const struct sys_self *self, char
 /* Is dirfd/name a program of ours? 'hex' is its digest, then and for other files of our user. */
 bool files_is_ours(
 	const struct files_ours *ours, int dirfd, const char *name, char hex[SHA256_HEX]);
-/* Is dirfd/name a link to a binary in the home? Then 'hex' is its digest by name. */
-bool files_is_link(int dirfd, const char *name, const char *home, char hex[SHA256_HEX]);
 /* Does the program that runs stand at 'path', or can nothing stand there? */
 bool files_find(
 	const char *path, const char *home, const struct sys_self *self, enum files_form *ret_form);

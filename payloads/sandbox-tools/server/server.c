@@ -234,8 +234,7 @@ static int server_open(struct server *server, struct fail *fail)
 
 	if (r < 0)
 		return fail_sys(fail, r, "cannot make an event loop");
-	server->child_umask = umask(077);
-	server->children = children_new(&server->loop, server->child_umask);
+	server->children = children_new(&server->loop, umask(077));
 	if (!server->children)
 		return fail_sys(fail, ENOMEM, "cannot start the server");
 	server->self = sys_open_self();

@@ -26,8 +26,7 @@ struct server {
 	struct place place;
 	rpc_finder *find;
 	const char *argv0;
-	mode_t child_umask; /* what we were started with; children get it back */
-	int self;	    /* own executable, for the digest */
+	int self; /* own executable, for the digest */
 	int64_t born;
 	int lock; /* flock: the proof of life */
 
