@@ -75,21 +75,27 @@ ssize_t io_write(int fd, const void *data, size_t len)
 	return n < 0 ? -errno : n;
 }
 
+/* What poll(2) takes. */
+static int time_left(int64_t deadline)
+{
+	int64_t left = deadline - io_now();
+
+	if (deadline == IO_NEVER)
+		return -1;
+	return left < 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
+}
+
 int io_wait(int fd, short events, int64_t deadline)
 {
 	for (;;) {
 		struct pollfd p = {.fd = fd, .events = events};
-		int64_t left = deadline == IO_NEVER ? -1 : deadline - io_now();
-		int n;
+		int n = poll(&p, 1, time_left(deadline));
 
-		if (deadline != IO_NEVER && left < 0)
-			left = 0;
-		n = poll(&p, 1, left > INT_MAX ? INT_MAX : (int)left);
 		if (n > 0)
 			return 0;
 		if (n < 0 && errno != EINTR)
 			return -errno;
-		if (deadline != IO_NEVER && io_now() >= deadline)
+		if (io_now() >= deadline)
 			return -ETIMEDOUT;
 	}
 }

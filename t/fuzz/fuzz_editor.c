@@ -62,7 +62,7 @@ static void check_show(struct text text)
 {
 	struct editor_reply reply = {.text = BUF_INIT(MOST)};
 
-	show_pieces(&reply, &text, 1, 1, SHOW_TO_END, "", "/x");
+	show_pieces(&reply, &text, 1, &(struct show){1, SHOW_TO_END, "", "/x"});
 	need(reply.error == 0 && !reply.failed && reply.text.len > 0);
 	need(reply.text.data[reply.text.len - 1] == '\n');
 	buf_release(&reply.text);

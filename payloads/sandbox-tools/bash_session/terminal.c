@@ -11,6 +11,16 @@ static bool is_letter(char c)
 	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
+/* Length of a sequence that starts with ESC [: numbers, and a letter. */
+static size_t control_sequence(const char *p, const char *end)
+{
+	const char *q = p + 2;
+
+	while (q < end && ((*q >= '0' && *q <= '9') || *q == ';'))
+		q++;
+	return q < end && is_letter(*q) ? (size_t)(q + 1 - p) : 0;
+}
+
 /* Length of the sequence that starts with the ESC at 'p', 0 when it is none we know. */
 static size_t sequence(const char *p, const char *end)
 {
@@ -18,13 +28,11 @@ static size_t sequence(const char *p, const char *end)
 
 	if (end - p < 2)
 		return 0;
+	if (p[1] == '[')
+		return control_sequence(p, end);
 	if (p[1] == '(')
 		return q < end && (*q == 'A' || *q == 'B' || (*q >= '0' && *q <= '2')) ? 3 : 0;
-	if (p[1] != '[')
-		return p[1] >= '@' && p[1] <= '_' ? 2 : 0;
-	while (q < end && ((*q >= '0' && *q <= '9') || *q == ';'))
-		q++;
-	return q < end && is_letter(*q) ? (size_t)(q + 1 - p) : 0;
+	return p[1] >= '@' && p[1] <= '_' ? 2 : 0;
 }
 
 static bool is_control(char c)

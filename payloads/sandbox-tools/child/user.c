@@ -75,6 +75,20 @@ static ssize_t fill(struct lines *lines)
 	return n;
 }
 
+/* Cuts off the next complete line, as a string: NULL if there is none. */
+static char *cut_line(struct lines *lines, size_t *ret_len)
+{
+	char *start = lines->data + lines->at;
+	char *end = memchr(start, '\n', lines->len - lines->at);
+
+	if (!end)
+		return NULL;
+	*end = '\0';
+	*ret_len = (size_t)(end - start);
+	lines->at += *ret_len + 1;
+	return start;
+}
+
 /* The next complete line, as a string: 1, 0 at the end, -errno. A line the end of file cuts off
    counts; one with a NUL byte inside is shorter than it looks and will match nothing. */
 static int lines_next(struct lines *lines, char **ret)
@@ -82,17 +96,15 @@ static int lines_next(struct lines *lines, char **ret)
 	bool skipping = false;
 
 	for (;;) {
-		char *start = lines->data + lines->at;
-		char *end = memchr(start, '\n', lines->len - lines->at);
+		size_t len;
+		char *line = cut_line(lines, &len);
 		ssize_t n;
 
-		if (end) {
-			*end = '\0';
-			lines->at = (size_t)(end - lines->data) + 1;
-			if (!skipping && strlen(start) == (size_t)(end - start)) {
-				*ret = start;
-				return 1;
-			}
+		if (line && !skipping && strlen(line) == len) {
+			*ret = line;
+			return 1;
+		}
+		if (line) {
 			skipping = false;
 			continue;
 		}

@@ -92,13 +92,21 @@ static bool check_word(struct scan *s, const char *word)
 	return true;
 }
 
+/* Past one character of the set, if there is one. */
+static bool skip_one(struct scan *s, const char *set)
+{
+	if (s->p == s->end || !memchr(set, *s->p, strlen(set)))
+		return false;
+	s->p++;
+	return true;
+}
+
 static bool check_number(struct scan *s, enum jsontext_kind *kind)
 {
 	const char *start;
 
 	*kind = JSONTEXT_INTEGER;
-	if (*s->p == '-')
-		s->p++;
+	skip_one(s, "-");
 	if (s->p < s->end && *s->p == 'I') {
 		*kind = JSONTEXT_NULL;
 		return check_word(s, "Infinity");
@@ -106,20 +114,16 @@ static bool check_number(struct scan *s, enum jsontext_kind *kind)
 	start = s->p;
 	if (skip_digits(s) == 0 || (*start == '0' && s->p - start > 1))
 		return false;
-	if (s->p < s->end && *s->p == '.') {
+	if (skip_one(s, ".")) {
 		*kind = JSONTEXT_REAL;
-		s->p++;
 		if (skip_digits(s) == 0)
 			return false;
 	}
-	if (s->p < s->end && (*s->p == 'e' || *s->p == 'E')) {
-		*kind = JSONTEXT_REAL;
-		s->p++;
-		if (s->p < s->end && (*s->p == '+' || *s->p == '-'))
-			s->p++;
-		return skip_digits(s) > 0;
-	}
-	return true;
+	if (!skip_one(s, "eE"))
+		return true;
+	*kind = JSONTEXT_REAL;
+	skip_one(s, "+-");
+	return skip_digits(s) > 0;
 }
 
 /* A value that contains no other. */
@@ -204,20 +208,26 @@ static bool close_brackets(struct scan *s, struct nesting *nesting, bool *ok)
 	return true;
 }
 
+static bool is_opening(char c)
+{
+	return c == '{' || c == '[';
+}
+
 static bool check_value(struct scan *s, enum jsontext_kind *kind)
 {
 	struct nesting nesting = {.depth = 0};
 	enum jsontext_kind inner;
 	bool ok = true;
 
-	if (s->p < s->end && (*s->p == '{' || *s->p == '['))
-		*kind = *s->p == '{' ? JSONTEXT_OBJECT : JSONTEXT_ARRAY;
-	else
-		return s->p < s->end && check_scalar(s, kind);
+	if (s->p == s->end)
+		return false;
+	if (!is_opening(*s->p))
+		return check_scalar(s, kind);
+	*kind = *s->p == '{' ? JSONTEXT_OBJECT : JSONTEXT_ARRAY;
 	while (ok && s->p < s->end) {
 		bool whole;
 
-		if (*s->p == '{' || *s->p == '[')
+		if (is_opening(*s->p))
 			whole = open_bracket(s, &nesting, &ok);
 		else
 			whole = ok = check_scalar(s, &inner);
@@ -436,29 +446,37 @@ static int copy_string(struct scan *s, struct buf *out)
 	return r < 0 ? r : buf_add(out, "\"", 1);
 }
 
+static bool is_no_json(const struct scan *s)
+{
+	return s->p < s->end && (*s->p == 'N' || *s->p == 'I');
+}
+
+/* To the next string or blank; null takes the place of NaN, and of Infinity with its sign. */
+static int copy_plain(struct scan *s, struct buf *out)
+{
+	const char *start = s->p;
+	size_t len;
+	int r;
+
+	while (s->p < s->end && *s->p != '"' && !is_blank(*s->p) && !is_no_json(s))
+		s->p++;
+	len = (size_t)(s->p - start);
+	if (len > 0 && is_no_json(s) && start[len - 1] == '-')
+		len--;
+	r = buf_add(out, start, len);
+	if (r < 0 || !is_no_json(s))
+		return r;
+	s->p += *s->p == 'N' ? strlen("NaN") : strlen("Infinity");
+	return buf_add_str(out, "null");
+}
+
 int jsontext_copy(const struct jsontext *value, struct buf *out)
 {
 	struct scan s = {value->at, value->at + value->len};
 	int r = 0;
 
 	while (r == 0 && s.p < s.end) {
-		const char *start = s.p;
-
-		if (*s.p == '"') {
-			r = copy_string(&s, out);
-			continue;
-		}
-		while (s.p < s.end && *s.p != '"' && !is_blank(*s.p) && *s.p != 'N' && *s.p != 'I')
-			s.p++;
-		/* NaN, Infinity and its sign */
-		if (s.p < s.end && *s.p == 'I' && s.p > start && s.p[-1] == '-')
-			r = buf_add(out, start, (size_t)(s.p - start - 1));
-		else
-			r = buf_add(out, start, (size_t)(s.p - start));
-		if (r == 0 && s.p < s.end && (*s.p == 'N' || *s.p == 'I')) {
-			s.p += *s.p == 'N' ? strlen("NaN") : strlen("Infinity");
-			r = buf_add_str(out, "null");
-		}
+		r = *s.p == '"' ? copy_string(&s, out) : copy_plain(&s, out);
 		skip_blanks(&s);
 	}
 	return r;

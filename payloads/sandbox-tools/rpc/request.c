@@ -66,42 +66,61 @@ static bool is_id_key(const char *token, size_t len)
 	return is;
 }
 
-static size_t digits(const char *p, const char *end)
+/* Past digits: false if there are none. */
+static bool skip_digits(struct scan *s)
 {
-	size_t n = 0;
+	const char *start = s->p;
 
-	while (p + n < end && p[n] >= '0' && p[n] <= '9')
-		n++;
-	return n;
+	while (s->p < s->end && *s->p >= '0' && *s->p <= '9')
+		s->p++;
+	return s->p > start;
+}
+
+/* Past one character of the set, if there is one. */
+static bool skip_one(struct scan *s, const char *set)
+{
+	if (s->p == s->end || !memchr(set, *s->p, strlen(set)))
+		return false;
+	s->p++;
+	return true;
 }
 
 /* The strict grammar of a JSON number, over the whole token. */
 static bool is_number(const char *p, const char *end)
 {
-	size_t n;
+	struct scan s = {p, end};
+	const char *start;
 
-	if (p < end && *p == '-')
-		p++;
-	n = digits(p, end);
-	if (n == 0 || (*p == '0' && n > 1))
+	skip_one(&s, "-");
+	start = s.p;
+	if (!skip_digits(&s) || (*start == '0' && s.p - start > 1))
 		return false;
-	p += n;
-	if (p < end && *p == '.') {
-		n = digits(++p, end);
-		if (n == 0)
+	if (skip_one(&s, ".") && !skip_digits(&s))
+		return false;
+	if (skip_one(&s, "eE")) {
+		skip_one(&s, "+-");
+		if (!skip_digits(&s))
 			return false;
-		p += n;
 	}
-	if (p < end && (*p == 'e' || *p == 'E')) {
-		p++;
-		if (p < end && (*p == '+' || *p == '-'))
-			p++;
-		n = digits(p, end);
-		if (n == 0)
-			return false;
-		p += n;
-	}
-	return p == end;
+	return s.p == s.end;
+}
+
+/* Past `"name":` and the blanks around it, if there is that. */
+static bool skip_name(struct scan *s, bool *ret_is_id)
+{
+	const char *name;
+
+	skip_blanks(s);
+	name = s->p;
+	if (s->p == s->end || *s->p != '"')
+		return false;
+	skip_string(s);
+	*ret_is_id = is_id_key(name, (size_t)(s->p - name));
+	skip_blanks(s);
+	if (!skip_one(s, ":"))
+		return false;
+	skip_blanks(s);
+	return true;
 }
 
 ssize_t rpc_find_number_id(const char *text, size_t len, size_t *ret_len)
@@ -112,20 +131,13 @@ ssize_t rpc_find_number_id(const char *text, size_t len, size_t *ret_len)
 	skip_blanks(&s);
 	if (s.p == s.end || *s.p != '{')
 		return -1;
-	for (s.p++; s.p < s.end;) {
-		const char *key, *value;
+	do {
+		const char *value;
 		bool is_id;
 
-		skip_blanks(&s);
-		if (s.p == s.end || *s.p != '"')
+		s.p++;
+		if (!skip_name(&s, &is_id))
 			break;
-		key = s.p;
-		skip_string(&s);
-		is_id = is_id_key(key, (size_t)(s.p - key));
-		skip_blanks(&s);
-		if (s.p == s.end || *s.p++ != ':')
-			break;
-		skip_blanks(&s);
 		value = s.p;
 		skip_value(&s);
 		if (is_id) {
@@ -133,9 +145,7 @@ ssize_t rpc_find_number_id(const char *text, size_t len, size_t *ret_len)
 			*ret_len = (size_t)(s.p - value);
 		}
 		skip_blanks(&s);
-		if (s.p == s.end || *s.p++ != ',')
-			break;
-	}
+	} while (s.p < s.end && *s.p == ',');
 	return found;
 }
 
@@ -152,29 +162,37 @@ static long escaped_unit(const char *p, const char *end)
 	return strspn(digits, "0123456789abcdefABCDEF") == 4 ? strtol(digits, NULL, 16) : -1;
 }
 
+/* Is it the first half of a surrogate pair, with the second one at 'p'? */
+static bool is_pair(long unit, const char *p, const char *end)
+{
+	long next = unit >= 0xd800 && unit < 0xdc00 ? escaped_unit(p, end) : -1;
+
+	return next >= 0xdc00 && next < 0xe000;
+}
+
+static const char *flaw_of(long unit, bool is_name)
+{
+	if (unit >= 0xd800 && unit < 0xe000)
+		return "a text in the parameters has half of a surrogate pair in it";
+	return unit == 0 && is_name ? "a name in the parameters has U+0000 in it" : NULL;
+}
+
 static const char *mend_string(char *p, const char *end, bool is_name)
 {
 	const char *flaw = NULL;
 
 	for (; p < end; p++) {
-		long unit = escaped_unit(p, end), next;
+		long unit = escaped_unit(p, end);
+		const char *found = flaw_of(unit, is_name);
 
 		if (*p == '\\')
 			p += unit < 0 ? 1 : 5;
-		if (unit >= 0xd800 && unit < 0xdc00) {
-			next = escaped_unit(p + 1, end);
-			if (next >= 0xdc00 && next < 0xe000) {
-				p += 6;
-				continue;
-			}
+		if (is_pair(unit, p + 1, end)) {
+			p += 6;
+		} else if (found) {
+			flaw = found;
+			memcpy(p - 3, "FFFD", 4);
 		}
-		if (unit >= 0xd800 && unit < 0xe000)
-			flaw = "a text in the parameters has half of a surrogate pair in it";
-		else if (unit == 0 && is_name)
-			flaw = "a name in the parameters has U+0000 in it";
-		else
-			continue;
-		memcpy(p - 3, "FFFD", 4);
 	}
 	return flaw;
 }
@@ -198,6 +216,28 @@ static const char *mend_number(char *p, const char *end)
 	return "a number in the parameters is out of range";
 }
 
+/* Past the next string, number or other character. The two former are mended within the members of
+   an object; tells what was wrong with them. */
+static const char *mend_next(struct scan *s, char *start, size_t *depth)
+{
+	if (*start == '"') {
+		const char *end;
+
+		skip_string(s);
+		end = s->p;
+		skip_blanks(s);
+		return *depth > 1 ? mend_string(start, end, s->p < s->end && *s->p == ':') : NULL;
+	}
+	if (*start == '-' || (*start >= '0' && *start <= '9')) {
+		skip_value(s);
+		return *depth > 1 && s->p < s->end ? mend_number(start, s->p) : NULL;
+	}
+	*depth += *start == '{' || *start == '[';
+	*depth -= *depth > 0 && (*start == '}' || *start == ']');
+	s->p++;
+	return NULL;
+}
+
 /* Replaces what is within the members of an object and cannot be loaded by what can be: tells what
    that was, NULL if it was nothing. */
 static const char *mend(char *text, size_t len)
@@ -207,24 +247,8 @@ static const char *mend(char *text, size_t len)
 	size_t depth = 0;
 
 	while (s.p < s.end) {
-		char *start = text + (s.p - text);
-		const char *end, *found = NULL;
+		const char *found = mend_next(&s, text + (s.p - text), &depth);
 
-		if (*start == '"') {
-			skip_string(&s);
-			end = s.p;
-			skip_blanks(&s);
-			if (depth > 1)
-				found = mend_string(start, end, s.p < s.end && *s.p == ':');
-		} else if (*start == '-' || (*start >= '0' && *start <= '9')) {
-			skip_value(&s);
-			if (depth > 1 && s.p < s.end)
-				found = mend_number(start, s.p);
-		} else {
-			depth += *start == '{' || *start == '[';
-			depth -= depth > 0 && (*start == '}' || *start == ']');
-			s.p++;
-		}
 		flaw = flaw ? flaw : found;
 	}
 	return flaw;

@@ -342,10 +342,36 @@ static int refuse_busy(struct fail *fail)
 	return fail_code(fail, "busy", "the server has as many connections as it can have");
 }
 
+/* With the start lock held: descriptor or -1. */
+static int ensure_locked(struct place *place, const struct service_start *start, bool *ret_started,
+	struct fail *fail)
+{
+	int fd = connect_patiently(place, start->deadline);
+
+	if (fd < 0 && place->fd < 0 && place_open(place, true, fail) < 0)
+		return -1;
+	if (fd == -1 && retire(place, start->deadline, &fd, fail) < 0)
+		return -1;
+	if (fd != -1)
+		return fd >= 0 ? fd : refuse_busy(fail);
+	/* whoever removes the program takes the lock afterwards, to stop what was started */
+	if (start->is_gone()) {
+		place_erase(place);
+		place_remove_above(place);
+		return refuse_gone(start, fail);
+	}
+	*ret_started = start_server(place, start, fail) == 0;
+	/* if it failed, one whose directory was removed may have taken this one */
+	fd = service_connect(place);
+	if (*ret_started && fd < 0)
+		fail_code(fail, "start", "the server started but does not answer");
+	return fd < 0 ? -1 : fd;
+}
+
 int service_ensure(struct place *place, const struct service_start *start, bool *ret_started,
 	struct fail *fail)
 {
-	int fd = connect_patiently(place, start->deadline), lock, r;
+	int fd = connect_patiently(place, start->deadline), lock;
 
 	*ret_started = false;
 	if (fd != -1)
@@ -355,30 +381,9 @@ int service_ensure(struct place *place, const struct service_start *start, bool 
 	lock = lock_place(place, start->deadline, fail);
 	if (lock < 0)
 		return -1;
-	fd = connect_patiently(place, start->deadline);
-	if (fd < 0 && place->fd < 0 && place_open(place, true, fail) < 0) {
-		close(lock);
-		return -1;
-	}
-	r = fd != -1 ? 0 : retire(place, start->deadline, &fd, fail);
-	if (r == 0 && fd == SERVICE_BUSY)
-		r = refuse_busy(fail);
-	/* whoever removes the program takes the lock afterwards, to stop what was started */
-	if (r == 0 && fd == -1 && start->is_gone()) {
-		r = refuse_gone(start, fail);
-		place_erase(place);
-		place_remove_above(place);
-	}
-	if (r == 0 && fd == -1) {
-		r = start_server(place, start, fail);
-		*ret_started = r == 0;
-		/* if it failed, one whose directory was removed may have taken this one */
-		fd = service_connect(place);
-		if (r == 0 && fd < 0)
-			fail_code(fail, "start", "the server started but does not answer");
-	}
+	fd = ensure_locked(place, start, ret_started, fail);
 	close(lock);
-	return fd < 0 ? -1 : fd;
+	return fd;
 }
 
 /* ---- stopping ---- */
@@ -434,10 +439,31 @@ static int check_status(const struct place *place, struct fail *fail)
 	return r;
 }
 
+/* Asks the server of the connection to stop, or ends it when there is none, and waits for that: 0
+   or -1 with 'fail'. */
+static int end_server(const struct place *place, int fd, int64_t deadline, struct fail *fail)
+{
+	pid_t pid = fd >= 0 ? peer_pid(fd) : listener_pid(place);
+	/* a zombie counts as gone, so the process id would not do */
+	int process = (int)syscall(PIDFD_OPEN_NUMBER, pid, 0), r = 0;
+
+	if (fd >= 0)
+		r = ask_to_stop(fd, deadline, fail);
+	else if (pid > 1)
+		kill(pid, SIGTERM);
+	io_close(&fd);
+	if (r == 0 && (wait_dead(place, deadline) < 0 ||
+			      (process >= 0 && io_wait(process, POLLIN, deadline) < 0)))
+		r = fail_code(fail, "timeout",
+			"Sandbox-tools server cleanup did not complete "
+			"within 45 seconds");
+	io_close(&process);
+	return r;
+}
+
 static int stop_locked(struct place *place, int64_t deadline, struct fail *fail)
 {
-	int fd = connect_patiently(place, io_sooner(deadline, GRACE_MS)), process, r = 0;
-	pid_t pid;
+	int fd = connect_patiently(place, io_sooner(deadline, GRACE_MS));
 
 	if (fd == -1) {
 		if (place->fd < 0)
@@ -448,24 +474,8 @@ static int stop_locked(struct place *place, int64_t deadline, struct fail *fail)
 			return 0;
 	}
 	place_remove(place, PLACE_STATUS);
-	pid = fd >= 0 ? peer_pid(fd) : listener_pid(place);
-	/* a zombie counts as gone, so the process id would not do */
-	process = (int)syscall(PIDFD_OPEN_NUMBER, pid, 0);
-	if (fd >= 0)
-		r = ask_to_stop(fd, deadline, fail);
-	else if (pid > 1)
-		kill(pid, SIGTERM);
-	io_close(&fd);
-	if (r == 0 && (wait_dead(place, deadline) < 0 ||
-			      (process >= 0 && io_wait(process, POLLIN, deadline) < 0)))
-		r = -ETIMEDOUT;
-	io_close(&process);
-	if (r == -1)
+	if (end_server(place, fd, deadline, fail) < 0)
 		return -1;
-	if (r < 0)
-		return fail_code(fail, "timeout",
-			"Sandbox-tools server cleanup did not complete "
-			"within 45 seconds");
 	place_remove(place, PLACE_SOCKET);
 	place_remove(place, PLACE_PID);
 	return check_status(place, fail);

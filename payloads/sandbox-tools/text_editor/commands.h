@@ -8,6 +8,7 @@
 
 #include "payloads/sandbox-tools/text_editor/path.h"
 #include "payloads/sandbox-tools/text_editor/scan.h"
+#include "payloads/sandbox-tools/text_editor/show.h"
 #include "payloads/sandbox-tools/text_editor/types.h"
 
 void view_file(const struct editor_request *req, const struct editor_path *path,
@@ -40,11 +41,9 @@ struct edit {
 	struct text text;
 };
 
-/* Writes the edited file, remembers what it was and tells, with lines 'first' to 'last' of the
-   result, which 'of' names. */
+/* Writes the edited file, remembers what it was and tells, with some lines of the result. */
 struct edit_report {
-	int64_t first, last;
-	const char *of_before, *of_path;
+	struct show show;
 	const char *advice;
 };
 void carry_out(const struct editor_path *path, const struct buf *raw, const struct edit *edit,

@@ -79,8 +79,7 @@ void carry_out(const struct editor_path *path, const struct buf *raw, const stru
 	reply_add(reply, "The file ");
 	reply_add_escaped(reply, text_of(path->name));
 	reply_add(reply, " has been edited. ");
-	show_pieces(reply, pieces, count, report->first, report->last, report->of_before,
-		report->of_path);
+	show_pieces(reply, pieces, count, &report->show);
 	reply_add(reply, report->advice);
 }
 
@@ -122,8 +121,8 @@ static void insert_at(const struct editor_request *req, const struct editor_path
 {
 	int64_t line = req->insert_line, first = line > 4 ? line - 3 : 1;
 	const char *line_end = scan_line_end(scan);
-	const struct edit_report report = {first, line + count_newlines(req->new_str) + 1 + 4,
-		"a snippet of the edited file", "",
+	const struct edit_report report = {{first, line + count_newlines(req->new_str) + 1 + 4,
+						   "a snippet of the edited file", ""},
 		"Review the changes and make sure they are as expected (correct indentation, "
 		"no duplicate lines, etc). Edit the file again if necessary."};
 	struct buf text = BUF_INIT(FILE_SIZE_MAX);
@@ -204,7 +203,7 @@ void undo_edit(const struct editor_path *path, struct editor_reply *reply)
 		reply_add(reply, "Last edit to ");
 		reply_add_escaped(reply, text_of(path->name));
 		reply_add(reply, " undone successfully. ");
-		show_pieces(reply, &text, 1, 1, SHOW_TO_END, "", path->name);
+		show_pieces(reply, &text, 1, &(struct show){1, SHOW_TO_END, "", path->name});
 	}
 	if (r == 0)
 		history_drop(path->name, &entry);

@@ -60,27 +60,41 @@ static int make_dir(int parent, const char *leaf)
 	return r < 0 && r != -EEXIST ? r : tree_open_dir(parent, leaf);
 }
 
-/* Opens and locks it: descriptor or -errno, -ENOENT without 'create' when it is not there. Root
-   moves away what others left in its place. */
-static int open_dir(bool create)
+/* Opens the directory that it is in; 'leaf' is its name there. Descriptor or -errno. */
+static int open_parent(char leaf[NAME_MAX + 1])
 {
-	char path[PATH_MAX], leaf[NAME_MAX + 1];
+	char path[PATH_MAX];
 	int n = snprintf(path, sizeof(path), "%s/" HISTORY_DIR "%lu",
 		parent_dir ? parent_dir : sys_tmpdir(), (unsigned long)geteuid());
-	int parent, fd, r;
 
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return -ENAMETOOLONG;
-	parent = tree_open_parent(path[1] == '/' ? path + 1 : path, leaf, NULL);
+	return tree_open_parent(path[1] == '/' ? path + 1 : path, leaf, NULL);
+}
+
+/* It, or a new one. Root moves away what others left in its place. */
+static int open_or_make(int parent, const char *leaf)
+{
+	int fd = make_dir(parent, leaf), r;
+
+	if (geteuid() != 0)
+		return fd;
+	if (fd != -ENOTDIR && fd != -ELOOP && (fd < 0 || is_private(fd)))
+		return fd;
+	io_close(&fd);
+	r = tree_clear(parent, leaf);
+	return r < 0 ? r : make_dir(parent, leaf);
+}
+
+/* Opens and locks it: descriptor or -errno, -ENOENT without 'create' when it is not there. */
+static int open_dir(bool create)
+{
+	char leaf[NAME_MAX + 1];
+	int parent = open_parent(leaf), fd, r;
+
 	if (parent < 0)
 		return parent;
-	fd = create ? make_dir(parent, leaf) : tree_open_dir(parent, leaf);
-	if (create && geteuid() == 0 &&
-		(fd == -ENOTDIR || fd == -ELOOP || (fd >= 0 && !is_private(fd)))) {
-		io_close(&fd);
-		r = tree_clear(parent, leaf);
-		fd = r < 0 ? r : make_dir(parent, leaf);
-	}
+	fd = create ? open_or_make(parent, leaf) : tree_open_dir(parent, leaf);
 	close(parent);
 	if (fd < 0)
 		return fd;

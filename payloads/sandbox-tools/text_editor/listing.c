@@ -90,6 +90,27 @@ struct listing {
 	bool full;
 };
 
+/* As many of the line's first 'len' bytes as there is room for; those after them only count. */
+static void show_line(struct listing *l, size_t len)
+{
+	const struct buf *text = &l->line.text;
+
+	for (size_t i = 0; i < text->len && !l->full; i++) {
+		bool starts = ((unsigned char)text->data[i] & 0xc0) != 0x80;
+
+		if (starts && l->chars == EDITOR_SHOWN_MAX) {
+			l->full = true;
+			reply_add(l->reply, show_clipped);
+			return;
+		}
+		l->chars += starts;
+		if (i < len)
+			reply_add_text(l->reply, text->data + i, 1);
+	}
+	if (l->line.error < 0)
+		l->reply->error = l->line.error;
+}
+
 /* One more line, made of a path (without '/' at its end), and a name or two. */
 static void add_line(struct listing *l, const char *path, const char *dir, const char *name)
 {
@@ -102,21 +123,8 @@ static void add_line(struct listing *l, const char *path, const char *dir, const
 		reply_add(&l->line, "\n");
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		reply_add_escaped(&l->line, text_of(parts[i]));
-	for (size_t i = 0; i < text->len && !l->full; i++) {
-		bool starts = ((unsigned char)text->data[i] & 0xc0) != 0x80;
-
-		if (starts && l->chars == EDITOR_SHOWN_MAX) {
-			l->full = true;
-			reply_add(l->reply, show_clipped);
-			return;
-		}
-		l->chars += starts;
-		/* the directory itself is shown without the '/' that find prints and counts */
-		if (dir || path[0] == '\0' || i + 1 < text->len)
-			reply_add_text(l->reply, text->data + i, 1);
-	}
-	if (l->line.error < 0)
-		l->reply->error = l->line.error;
+	/* the directory itself is shown without the '/' that find prints and counts */
+	show_line(l, dir || path[0] == '\0' || text->len == 0 ? text->len : text->len - 1);
 }
 
 static int add_directory(struct listing *l, const char *prefix, int fd, const struct names *names)

@@ -147,18 +147,33 @@ struct region {
 	size_t lead, tail;   /* spaces of the first and the last tab that are not meant */
 	size_t column;	     /* of the first token */
 	unsigned char *tabs; /* owned: widths of the tabs in it, as far as they are meant */
-	size_t tab_count;
+	size_t tab_count, tab_room;
 };
+
+static int add_tab(struct region *g, size_t width)
+{
+	if (g->tab_count == g->tab_room) {
+		size_t room = g->tab_room ? 2 * g->tab_room : 64;
+		unsigned char *tabs = realloc(g->tabs, room);
+
+		if (!tabs)
+			return -ENOMEM;
+		g->tabs = tabs;
+		g->tab_room = room;
+	}
+	g->tabs[g->tab_count++] = (unsigned char)width;
+	return 0;
+}
 
 static int find_region(struct text raw, uint64_t from, uint64_t to, struct region *ret)
 {
 	struct cursor c = {.raw = raw};
 	uint64_t at = 0;
 	struct token t;
-	size_t room = 0;
+	int r = 0;
 
 	*ret = (struct region){.raw = raw};
-	while (at < to) {
+	while (at < to && r == 0) {
 		size_t column = c.column;
 
 		if (!next_token(&c, &t))
@@ -174,21 +189,11 @@ static int find_region(struct text raw, uint64_t from, uint64_t to, struct regio
 		if (at >= to)
 			ret->tail = (size_t)(at - to);
 		ret->end = c.at;
-		if (raw.data[t.start] != '\t')
-			continue;
-		if (ret->tab_count == room) {
-			unsigned char *tabs = realloc(ret->tabs, room ? 2 * room : 64);
-
-			if (!tabs)
-				return -ENOMEM;
-			ret->tabs = tabs;
-			room = room ? 2 * room : 64;
-		}
-		ret->tabs[ret->tab_count++] =
-			(unsigned char)(t.width - (t.start == ret->start ? ret->lead : 0) -
-					(at >= to ? ret->tail : 0));
+		if (raw.data[t.start] == '\t')
+			r = add_tab(
+				ret, t.width - (t.start == ret->start ? ret->lead : 0) - ret->tail);
 	}
-	return 0;
+	return r;
 }
 
 static bool is_spaces(const char *data, size_t len)
@@ -238,31 +243,41 @@ static void trim_front(const struct region *g, const struct change_opts *o, size
 	}
 }
 
-/* The token that ends at 'end', and how much of the new text before 'j' says the same. */
-static size_t same_behind(const struct region *g, const struct change_opts *o, size_t from,
-	size_t end, size_t j, size_t width, size_t *ret_len)
+/* A comparison from the back: how far it has come. */
+struct back {
+	const struct region *g;
+	const struct change_opts *o;
+	size_t front; /* of what is compared */
+	size_t i, j;  /* ends of the raw text and of the new one that are still to be compared */
+};
+
+/* Does the new text end with what the tab stands for? Its bytes there, 0 if not. */
+static size_t same_tab(const struct back *b, size_t width)
 {
-	char byte = g->raw.data[end - 1], before = j >= 2 ? o->text.data[j - 2] : 0;
-	char last = o->text.data[j - 1];
+	const struct region *g = b->g;
+	bool whole = !((b->i == g->end && g->tail > 0) || (b->i - 1 == g->start && g->lead > 0));
+	const char *end = b->o->text.data + b->j;
+
+	if (end[-1] == '\t')
+		return whole ? 1 : 0;
+	return !b->o->knows_tabs && b->j >= width && is_spaces(end - width, width) ? width : 0;
+}
+
+/* The last token, and how much of the end of the new text says the same. */
+static size_t same_behind(const struct back *b, size_t width, size_t *ret_len)
+{
+	const char *raw = b->g->raw.data + b->i, *end = b->o->text.data + b->j;
 
 	*ret_len = 1;
-	if (byte == '\t') {
-		bool whole =
-			!((end == g->end && g->tail > 0) || (end - 1 == g->start && g->lead > 0));
-
-		if (last == '\t')
-			return whole ? 1 : 0;
-		return !o->knows_tabs && j >= width && is_spaces(o->text.data + j - width, width)
-			       ? width
-			       : 0;
-	}
-	if (byte == '\n' && end - 1 > from && g->raw.data[end - 2] == '\r') {
+	if (raw[-1] == '\t')
+		return same_tab(b, width);
+	if (raw[-1] == '\n' && b->i - 1 > b->front && raw[-2] == '\r') {
 		*ret_len = 2;
-		return last == '\n' ? (before == '\r' ? 2 : 1) : 0;
+		if (end[-1] != '\n')
+			return 0;
+		return b->j >= 2 && end[-2] == '\r' ? 2 : 1;
 	}
-	if (byte == '\r')
-		return last == '\n' ? 1 : 0;
-	return last == byte ? 1 : 0;
+	return end[-1] == (raw[-1] == '\r' ? '\n' : raw[-1]) ? 1 : 0;
 }
 
 /* From the back, not beyond 'front' and 'new_front'. A tab is only kept when the line it is on
@@ -270,27 +285,28 @@ static size_t same_behind(const struct region *g, const struct change_opts *o, s
 static void trim_back(const struct region *g, const struct change_opts *o, size_t front,
 	size_t new_front, size_t *ret_i, size_t *ret_j)
 {
-	size_t i = g->end, j = o->text.len, tabs = g->tab_count;
+	struct back b = {g, o, front, g->end, o->text.len};
+	size_t tabs = g->tab_count;
 	bool pending = false;
 
-	*ret_i = i;
-	*ret_j = j;
-	while (i > front && j > new_front) {
-		bool is_tab = g->raw.data[i - 1] == '\t';
+	*ret_i = b.i;
+	*ret_j = b.j;
+	while (b.i > front && b.j > new_front) {
+		bool is_tab = g->raw.data[b.i - 1] == '\t';
 		size_t width = is_tab ? g->tabs[--tabs] : 1, len;
-		size_t n = same_behind(g, o, front, i, j, width, &len);
+		size_t n = same_behind(&b, width, &len);
 
-		if (n == 0 || n > j - new_front)
+		if (n == 0 || n > b.j - new_front)
 			return;
-		i -= len;
-		j -= n;
+		b.i -= len;
+		b.j -= n;
 		if (is_tab)
 			pending = true;
-		else if (g->raw.data[i] == '\n' || g->raw.data[i] == '\r')
+		else if (g->raw.data[b.i] == '\n' || g->raw.data[b.i] == '\r')
 			pending = false;
 		if (!pending) {
-			*ret_i = i;
-			*ret_j = j;
+			*ret_i = b.i;
+			*ret_j = b.j;
 		}
 	}
 }

@@ -31,8 +31,9 @@ static void replace_match(const struct editor_request *req, const struct editor_
 	const struct buf *raw, const struct change_opts *opts, int64_t line,
 	struct editor_reply *reply)
 {
-	const struct edit_report report = {line > 4 ? line - 3 : 1,
-		line + 4 + count_newlines(req->new_str) + 1, "a snippet of ", path->name,
+	const struct edit_report report = {
+		{line > 4 ? line - 3 : 1, line + 4 + count_newlines(req->new_str) + 1,
+			"a snippet of ", path->name},
 		"Review the changes and make sure they are as expected. Edit the file again if "
 		"necessary."};
 	struct change change = {.text = BUF_INIT(FILE_SIZE_MAX)};

@@ -58,16 +58,16 @@ void show_scan(struct editor_reply *reply, const struct scan *scan, const char *
 	buf_release(&expanded);
 }
 
-void show_pieces(struct editor_reply *reply, const struct text *pieces, size_t count, int64_t first,
-	int64_t last, const char *of_before, const char *of_path)
+void show_pieces(struct editor_reply *reply, const struct text *pieces, size_t count,
+	const struct show *show)
 {
-	struct scan scan = SCAN_INIT(first, last);
+	struct scan scan = SCAN_INIT(show->first, show->last);
 	int r = 0;
 
 	for (size_t i = 0; i < count && r == 0; i++)
 		r = scan_feed(&scan, pieces[i].data, pieces[i].len);
 	if (r == 0)
-		show_scan(reply, &scan, of_before, of_path);
+		show_scan(reply, &scan, show->of_before, show->of_path);
 	else
 		reply->error = r;
 	scan_release(&scan);

@@ -9,11 +9,17 @@
 #define SHOW_TO_END INT64_MAX
 extern const char show_clipped[]; /* stands where text was cut off */
 
+/* Which lines, and what they are of. */
+struct show {
+	int64_t first, last;
+	const char *of_before, *of_path;
+};
+
 /* Adds what the scan kept, numbered from its first line; 'of' says of what. */
 void show_scan(struct editor_reply *reply, const struct scan *scan, const char *of_before,
 	const char *of_path);
-/* The same for lines 'first' to 'last' of a text in pieces, valid UTF-8. */
-void show_pieces(struct editor_reply *reply, const struct text *pieces, size_t count, int64_t first,
-	int64_t last, const char *of_before, const char *of_path);
+/* The same for lines of a text in pieces, valid UTF-8. */
+void show_pieces(struct editor_reply *reply, const struct text *pieces, size_t count,
+	const struct show *show);
 
 #endif
