@@ -71,7 +71,7 @@ enum sb_code cmd_each(const struct cmd_env *env, const char *doing, cmd_each_fn 
 int cmd_hint(const struct cmd_env *env, struct sb_err *err);
 
 /* For a line: " at PATH", with what is particular about what stands there. Returns text. */
-const char *cmd_where(const struct plan *plan, enum deliver_placed placed, char *text, size_t size);
+const char *cmd_where(const struct plan *plan, enum wire_placed placed, char *text, size_t size);
 
 /* ---- what the others need for a single container ---- */
 

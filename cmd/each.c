@@ -3,6 +3,7 @@
 
 #include "cmd/out.h"
 #include "engine/clock.h"
+#include "payloads/lib/wire.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ struct work {
 	bool interrupted;
 };
 
-const char *cmd_where(const struct plan *plan, enum deliver_placed placed, char *text, size_t size)
+const char *cmd_where(const struct plan *plan, enum wire_placed placed, char *text, size_t size)
 {
 	const char *path = plan->conf->path;
 

@@ -4,6 +4,7 @@
 #include "cmd/out.h"
 #include "engine/clock.h"
 #include "payloads/deliver.h"
+#include "payloads/lib/wire.h"
 
 #include <stdio.h>
 
@@ -36,7 +37,7 @@ static json_t *describe(
 		eng_client_kind_name(plan->client), "engine_version",
 		eng_client_version(plan->client), "arch", plan->image.arch, "payload",
 		plan->payload.name, "sha256", plan->payload.sha256, "release", release, "wire",
-		PAYLOAD_WIRE, "service", plan_service(plan), "path", plan->conf->path, "home",
+		WIRE_VERSION, "service", plan_service(plan), "path", plan->conf->path, "home",
 		plan->home_path, "rules", out_string(plan->conf->file));
 }
 

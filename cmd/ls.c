@@ -5,6 +5,7 @@
 #include "engine/log.h"
 #include "engine/text.h"
 #include "payloads/deliver.h"
+#include "payloads/lib/wire.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,8 +23,8 @@ struct row {
 };
 
 /* Where homes can be; the others only on Podman, where the root is read-only. */
-static const char *const homes[] = {
-	"/.sbinject", "/run/.sbinject", "/tmp/.sbinject", "/var/tmp/.sbinject"};
+static const char *const homes[] = {"/" WIRE_HOME_NAME, "/run/" WIRE_HOME_NAME,
+	"/tmp/" WIRE_HOME_NAME, "/var/tmp/" WIRE_HOME_NAME};
 
 static int find_service(
 	struct eng_client *client, const char *id, struct deliver_found *ret, struct sb_err *err)

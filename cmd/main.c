@@ -8,6 +8,7 @@
 #include "cmd/usage.h"
 #include "engine/guard.h"
 #include "engine/log.h"
+#include "payloads/lib/wire.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -75,7 +76,7 @@ static void set_signals(void)
 
 static void print_version(void)
 {
-	printf("sbinject %s (wire %d)\n", payload_release, PAYLOAD_WIRE);
+	printf("sbinject %s (wire %d)\n", payload_release, WIRE_VERSION);
 	for (size_t i = 0; i < payload_count(); i++)
 		printf("%s %zu bytes sha256 %s\n", payload_at(i)->name, payload_at(i)->size,
 			payload_at(i)->sha256);

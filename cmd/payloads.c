@@ -4,6 +4,7 @@
 #include "cmd/out.h"
 #include "engine/buf.h"
 #include "engine/interrupt.h"
+#include "payloads/lib/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,7 @@
 static void print_payload(const struct payload *p)
 {
 	json_auto_t *json = json_pack("{s:s, s:s, s:s, s:i, s:i, s:s}", "name", p->name, "arch",
-		p->arch, "release", payload_release, "wire", PAYLOAD_WIRE, "size", (int)p->size,
+		p->arch, "release", payload_release, "wire", WIRE_VERSION, "size", (int)p->size,
 		"sha256", p->sha256);
 	char line[256];
 

@@ -3,6 +3,7 @@
 
 #include "cmd/out.h"
 #include "payloads/deliver.h"
+#include "payloads/lib/wire.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "conf/path.h"
 
+#include "payloads/lib/wire.h"
+
 #include <fnmatch.h>
 #include <string.h>
 
@@ -23,7 +25,7 @@ static const char *const virtual_below[] = {"/proc/", "/sys/"};
 /* Where sbinject and the service keep files: homes and what is made beside them, the service's
    directory, histories of the editor, long replies; and, in full, directories of sockets. */
 static const char *const own_names[] = {
-	".sbinject*", ".server", ".inspect-sandbox-editor-*", "*-json-rpc-chunks"};
+	WIRE_HOME_NAME "*", WIRE_SERVER_NAME, ".inspect-sandbox-editor-*", "*-json-rpc-chunks"};
 static const char *const own_paths[] = {"/tmp/sandbox-tools", "/tmp/inspect-sandbox-tools-[0-9]*"};
 
 static bool is_below(const char *path, size_t len, const char *dir)

@@ -9,8 +9,6 @@
 #include "conf/conf.h"
 #include "engine/buf.h"
 
-enum { PAYLOAD_WIRE = 1 }; /* version of what sbinject and its payload say to each other */
-
 /* "0.1.0" */
 extern const char payload_release[];
 

@@ -4,6 +4,7 @@
 #include "engine/log.h"
 #include "engine/text.h"
 #include "payloads/graft.h"
+#include "payloads/lib/wire.h"
 #include "payloads/receipt.h"
 
 #include <stdio.h>
@@ -30,13 +31,13 @@ static json_t *install_question(const struct visit *visit, const void *ctx)
 	bool as_root = !visit->as_user;
 
 	(void)ctx;
-	return json_pack("{s:s, s:s, s:s, s:b, s:s*, s:s*, s:o, s:o, s:i}", "sha256",
-		plan->payload.sha256, "path", plan->conf->path, "cwd", *cwd == '/' ? cwd : "/",
-		"own_home", (int)visit->as_user, "keep",
-		as_root && plan->keep[0] ? plan->keep : NULL, "staged",
-		as_root && visit->uploaded ? visit->name : NULL, "links",
-		string_list(plan->conf->links), "start", string_list(plan->conf->start),
-		"timeout_ms", eng_time_left(plan->client, START_TIMEOUT_MS));
+	return json_pack("{s:s, s:s, s:s, s:b, s:s*, s:s*, s:o, s:o, s:i}", WIRE_SHA256,
+		plan->payload.sha256, WIRE_PATH, plan->conf->path, WIRE_CWD,
+		*cwd == '/' ? cwd : "/", WIRE_OWN_HOME, (int)visit->as_user, WIRE_KEEP,
+		as_root && plan->keep[0] ? plan->keep : NULL, WIRE_STAGED,
+		as_root && visit->uploaded ? visit->name : NULL, WIRE_LINKS,
+		string_list(plan->conf->links), WIRE_START, string_list(plan->conf->start),
+		WIRE_TIMEOUT, eng_time_left(plan->client, START_TIMEOUT_MS));
 }
 
 /* *err stays the reason to be told. */
@@ -85,13 +86,14 @@ static int bring_to_install(struct visit *visit, void *ctx, struct sb_err *err)
 {
 	if (visit->as_user && make_way(visit, ctx, err) < 0)
 		return -1;
-	return visit_upload(visit, VISIT_ALWAYS, err);
+	return visit_upload(visit, WHEN_ALWAYS, err);
 }
 
 static int inject_once(
 	struct plan *plan, struct deliver_receipt *ret, bool *ret_removed, struct sb_err *err)
 {
-	const struct errand errand = {"install", install_question, bring_to_install, ret_removed};
+	const struct errand errand = {
+		WIRE_INSTALL, install_question, bring_to_install, ret_removed};
 	sb_auto(visit_end) struct visit visit = VISIT_INIT;
 	json_auto_t *receipt = NULL;
 	struct sb_err odd = SB_ERR_INIT;
@@ -118,8 +120,8 @@ int deliver_inject(struct plan *plan, struct deliver_receipt *ret, struct sb_err
 					     inject_once(plan, ret, &removed, err) < 0))
 		return -1;
 	if (ret->was == WAS_USERS)
-		return sb_err_set(
-			err, SB_UNSUPPORTED, "'%s/user' is there again and again", plan->home_path);
+		return sb_err_set(err, SB_UNSUPPORTED,
+			"'%s/" WIRE_USER_NAME "' is there again and again", plan->home_path);
 	if (removed)
 		ret->was = WAS_OTHER;
 	return 0;
@@ -130,13 +132,13 @@ int deliver_inject(struct plan *plan, struct deliver_receipt *ret, struct sb_err
 int deliver_find(struct eng_client *client, const char *id, const char *home_path,
 	struct deliver_found *ret, struct sb_err *err)
 {
-	static const char user_dir[] = "/user";
+	static const char user_dir[] = "/" WIRE_USER_NAME;
 	struct eng_stat stat;
 	const char *name;
 	char path[256];
 	int found;
 
-	snprintf(path, sizeof(path), "%s/current", home_path);
+	snprintf(path, sizeof(path), "%s/" WIRE_CURRENT_NAME, home_path);
 	found = eng_archive_stat(client, id, path, &stat, err);
 	if (found)
 		return found;
@@ -194,7 +196,7 @@ static int meet_beyond(struct plan *plan, struct visit *visit, struct sb_err *er
 	if (!plan->may_graft)
 		return sb_err_set(err, SB_NO_SERVICE,
 			"not injected by this release and user; 'sbinject inject --graft' does it");
-	ret = visit_upload(visit, VISIT_IF_CURRENT, err);
+	ret = visit_upload(visit, WHEN_CURRENT, err);
 	return ret == 1 ? fail_absent(plan, visit->current, err) : ret;
 }
 
@@ -207,7 +209,7 @@ static int bring_by_archive(struct visit *visit, struct sb_err *err)
 	if (present <= 0)
 		return present < 0 ? -1 : fail_absent(plan, other, err);
 	strcpy(visit->before, plan->payload.sha256);
-	return visit_upload(visit, VISIT_ALWAYS, err);
+	return visit_upload(visit, WHEN_ALWAYS, err);
 }
 
 /* For one visit to a container that has been injected. */
@@ -225,12 +227,12 @@ static int bring_to_meet(struct visit *visit, void *ctx, struct sb_err *err)
 static json_t *status_question(const struct visit *visit, const void *ctx)
 {
 	(void)ctx;
-	return json_pack("{s:s}", "path", visit->plan->conf->path);
+	return json_pack("{s:s}", WIRE_PATH, visit->plan->conf->path);
 }
 
 int deliver_status(struct plan *plan, struct deliver_status *ret, struct sb_err *err)
 {
-	const struct errand errand = {"status", status_question, bring_to_meet, NULL};
+	const struct errand errand = {WIRE_STATUS, status_question, bring_to_meet, NULL};
 	sb_auto(visit_end) struct visit visit = VISIT_INIT;
 	json_auto_t *receipt = NULL;
 
@@ -259,8 +261,8 @@ static json_t *uninstall_question(const struct visit *visit, const void *user_go
 {
 	const struct plan *plan = visit->plan;
 
-	return json_pack("{s:s, s:o, s:b}", "path", plan->conf->path, "links",
-		string_list(plan->conf->links), "user_gone", (int)*(const bool *)user_gone);
+	return json_pack("{s:s, s:o, s:b}", WIRE_PATH, plan->conf->path, WIRE_LINKS,
+		string_list(plan->conf->links), WIRE_USER_GONE, (int)*(const bool *)user_gone);
 }
 
 static int bring_to_remove(struct visit *visit, void *ctx, struct sb_err *err)
@@ -272,12 +274,13 @@ static int bring_to_remove(struct visit *visit, void *ctx, struct sb_err *err)
 	if (there <= 0)
 		return there < 0 ? -1 : 1;
 	strcpy(visit->before, visit->as_user ? plan->payload.sha256 : "");
-	return visit_upload(visit, VISIT_IF_HOME, err);
+	return visit_upload(visit, WHEN_HOME, err);
 }
 
 static int uninstall(struct plan *plan, bool as_user, bool user_gone, struct sb_err *err)
 {
-	const struct errand errand = {"uninstall", uninstall_question, bring_to_remove, &user_gone};
+	const struct errand errand = {
+		WIRE_UNINSTALL, uninstall_question, bring_to_remove, &user_gone};
 	sb_auto(visit_end) struct visit visit = VISIT_INIT;
 	json_auto_t *receipt = NULL;
 	int outcome = visit_ask(plan, as_user, &errand, &visit, &receipt, err);
@@ -286,7 +289,7 @@ static int uninstall(struct plan *plan, bool as_user, bool user_gone, struct sb_
 		return outcome < 0 ? -1 : NOTHING_THERE;
 	if (err->code != SB_OK)
 		return -1;
-	return sb_json_str(receipt, "was") ? USERS_SERVICE : REMOVED;
+	return sb_json_str(receipt, WIRE_WAS) ? USERS_SERVICE : REMOVED;
 }
 
 int deliver_remove(struct plan *plan, bool *ret_removed, struct sb_err *err)

@@ -15,25 +15,15 @@
 #ifndef PAYLOADS_DELIVER_H
 #define PAYLOADS_DELIVER_H
 
+#include "payloads/lib/wire.h"
 #include "payloads/visit.h"
-
-enum deliver_was {
-	WAS_ABSENT,
-	WAS_SAME,
-	WAS_OTHER, /* another version, or that of another user */
-	WAS_USERS, /* root asked and did nothing: there is a service of the container's user */
-};
-
-/* What stands at the path where hosts look; a link, where files there cannot be executed or have no
- * room; nothing, where that is read-only. */
-enum deliver_placed { PLACED_FILE, PLACED_LINK, PLACED_NONE };
 
 /* The program's directory, and a home that others could take the name of. */
 enum { DELIVER_ASIDE_MAX = 2, DELIVER_PATH_SIZE = 320 };
 
 struct deliver_receipt {
-	enum deliver_was was; /* what was there before */
-	enum deliver_placed placed;
+	enum wire_was was; /* what was there before */
+	enum wire_placed placed;
 	bool started;  /* the service was started by this run */
 	long long pid; /* of the service, inside the container */
 	long long uid;
@@ -52,17 +42,17 @@ int deliver_inject(
 
 /* What `status` tells of a container that has this payload. */
 struct deliver_status {
-	bool path_ok;		    /* the path where hosts look is this payload, or cannot be */
-	enum deliver_placed placed; /* if so */
-	bool running;		    /* the service answers */
-	bool can_switch;	    /* it can run tools as other users */
+	bool path_ok;		 /* the path where hosts look is this payload, or cannot be */
+	enum wire_placed placed; /* if so */
+	bool running;		 /* the service answers */
+	bool can_switch;	 /* it can run tools as other users */
 	long long pid, uid, uptime_ms;
 	char release[32];
 	char sha256[65]; /* of the running service */
 };
 
 /* "file", "link" or "none". */
-const char *deliver_placed_word(enum deliver_placed placed);
+const char *deliver_placed_word(enum wire_placed placed);
 
 /* SB_NO_SERVICE: not injected. SB_MISMATCH: another version is there. */
 int deliver_status(struct plan *plan, struct deliver_status *ret, struct sb_err *err) sb_must_check;

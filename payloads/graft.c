@@ -4,6 +4,7 @@
 #include "engine/clock.h"
 #include "engine/log.h"
 #include "engine/tar.h"
+#include "payloads/lib/wire.h"
 #include "payloads/receipt.h"
 
 #include <stdio.h>
@@ -37,8 +38,7 @@ struct rival {
 	int64_t since; /* this run has known of it */
 };
 
-static const char *const when_words[] = {
-	[VISIT_ALWAYS] = "always", [VISIT_IF_HOME] = "home", [VISIT_IF_CURRENT] = "current"};
+static const char *const when_words[] = {WIRE_WHENS(WIRE_WORD)};
 
 /* Runtimes, by a part of their name, that keep a container's processes to themselves: in the
    namespace that others can share are their own. */
@@ -159,7 +159,7 @@ static json_t *describe(const struct graft *graft, const struct plan *plan,
 		"{s:s, s:s, s:s, s:[s], s:[s], s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:{s:[s]}, "
 		"s:{s:s, s:s}, s:o}",
 		"Image", plan->container.image_id, "User", "0:0", "WorkingDir", "/", "Entrypoint",
-		path, "Cmd", "graft", "OpenStdin", 1, "StdinOnce", 1, "AttachStdin", 1,
+		path, "Cmd", WIRE_GRAFT, "OpenStdin", 1, "StdinOnce", 1, "AttachStdin", 1,
 		"AttachStdout", 1, "AttachStderr", 1, "Tty", 0, "NetworkDisabled", 1, "Healthcheck",
 		"Test", "NONE", "Labels", GRAFT_LABEL, plan->container.id, GRAFT_RUN_LABEL,
 		graft->nonce, "HostConfig", describe_host(plan, program));
@@ -248,7 +248,7 @@ static int start(struct graft *graft, const struct visit *visit,
 		{path + 1, 0755, program->data, program->size, NULL},
 	};
 
-	snprintf(dir, sizeof(dir), "/.sbinject.%s/", visit->nonce);
+	snprintf(dir, sizeof(dir), "/" WIRE_HOME_NAME ".%s/", visit->nonce);
 	snprintf(path, sizeof(path), "%s%s", dir, visit->name);
 	if (eng_tar_write(members, SB_ARRAY_SIZE(members), &tar, err) < 0 ||
 		create(graft, visit->plan, program, path, err) < 0 ||
@@ -283,19 +283,19 @@ static int explain(const struct plan *plan, enum sb_code gone, struct sb_err *er
 
 /* The helper's own visit, so to say: its streams, and the nonce of the visit it is for. */
 static json_t *ask(const struct graft *graft, const struct visit *visit,
-	const struct graft_program *program, enum visit_when when, struct sb_err *err)
+	const struct graft_program *program, enum wire_when when, struct sb_err *err)
 {
 	struct visit helper = {.plan = visit->plan, .exec = graft->streams, .uploaded = true};
 
 	memcpy(helper.nonce, visit->nonce, sizeof(helper.nonce));
 	return visit_converse(&helper,
-		json_pack("{s:s, s:s, s:s, s:i}", "sha256", program->sha256, "staged", visit->name,
-			"when", when_words[when], "timeout_ms",
+		json_pack("{s:s, s:s, s:s, s:i}", WIRE_SHA256, program->sha256, WIRE_STAGED,
+			visit->name, WIRE_WHEN, when_words[when], WIRE_TIMEOUT,
 			eng_time_left(graft->client, LIFE_MS)),
 		err);
 }
 
-int graft_begin(struct visit *visit, const struct graft_program *program, enum visit_when when,
+int graft_begin(struct visit *visit, const struct graft_program *program, enum wire_when when,
 	struct sb_err *err)
 {
 	struct graft *graft = calloc(1, sizeof(*graft));

@@ -40,7 +40,7 @@ int graft_check(const struct plan *plan, struct sb_err *err) sb_must_check;
  * has to be ended. 1: there is not `when` what there has to be, and nothing was brought;
  * visit->current tells what there is.
  */
-int graft_begin(struct visit *visit, const struct graft_program *program, enum visit_when when,
+int graft_begin(struct visit *visit, const struct graft_program *program, enum wire_when when,
 	struct sb_err *err) sb_must_check;
 
 /*

@@ -3,6 +3,7 @@
 
 #include "engine/log.h"
 #include "payloads/lib/sha256.h"
+#include "payloads/lib/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -159,6 +160,6 @@ void key_name(const struct key *key, const char *sha256, const char *id, bool fo
 	if (!key->known)
 		return;
 	snprintf(text, sizeof(text), "sbinject %.64s %.64s%s", sha256, id, for_user ? " user" : "");
-	strcpy(ret, "run-");
+	strcpy(ret, WIRE_KEPT_PREFIX);
 	authenticate(key, text, ret + 4);
 }

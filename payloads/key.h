@@ -8,6 +8,7 @@
 #define PAYLOADS_KEY_H
 
 #include "engine/base.h"
+#include "payloads/lib/wire.h"
 
 #include <stdbool.h>
 
@@ -28,7 +29,7 @@ void key_load(struct key *ret);
  * "run-" and 64 hex digits: the name of the payload `sha256` in the container `id`, one for root
  * and one for the container's own user; "" without key.
  */
-enum { KEY_NAME_SIZE = 4 + 64 + 1 };
+enum { KEY_NAME_SIZE = sizeof(WIRE_KEPT_PREFIX) + 64 };
 void key_name(const struct key *key, const char *sha256, const char *id, bool for_user,
 	char ret[KEY_NAME_SIZE]);
 

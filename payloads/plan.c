@@ -3,6 +3,7 @@
 
 #include "engine/clock.h"
 #include "engine/log.h"
+#include "payloads/lib/wire.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -112,7 +113,7 @@ static int check_require(
 			"--require release=%s: payload '%s' is a file, whose release is not known before it "
 			"runs; use --require sha256=",
 			require->release, plan->payload.name);
-	snprintf(wire, sizeof(wire), "%d", PAYLOAD_WIRE);
+	snprintf(wire, sizeof(wire), "%d", WIRE_VERSION);
 	for (size_t i = 0; i < SB_ARRAY_SIZE(checks); i++)
 		if (checks[i].wanted && strcmp(checks[i].wanted, checks[i].have) != 0)
 			return sb_err_set(err, SB_MISMATCH,
@@ -136,8 +137,8 @@ static void find_user_home(struct plan *plan)
 	const char *path = plan->conf->path;
 	const char *dir = memrchr(path, '/', (size_t)(strrchr(path, '/') - path));
 
-	snprintf(plan->user_home, sizeof(plan->user_home), "%.*s/.sbinject-user", (int)(dir - path),
-		path);
+	snprintf(plan->user_home, sizeof(plan->user_home), "%.*s/" WIRE_USER_HOME_NAME,
+		(int)(dir - path), path);
 }
 
 int plan_make(struct eng_client *client, const struct plan_opts *opts, const char *ref,
@@ -158,7 +159,7 @@ int plan_make(struct eng_client *client, const struct plan_opts *opts, const cha
 			"container '%s' is not running, and its root is read-only: start it first, "
 			"'--start' cannot",
 			ret->container.name);
-	snprintf(ret->home_path, sizeof(ret->home_path), "%s/.sbinject",
+	snprintf(ret->home_path, sizeof(ret->home_path), "%s/" WIRE_HOME_NAME,
 		strcmp(ret->home.dir, "/") ? ret->home.dir : "");
 	ret->may_graft = opts->graft || ret->rule->graft;
 	ret->as_user = ret->rule->service == CONF_USER && !is_root(ret->container.user);

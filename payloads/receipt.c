@@ -2,26 +2,36 @@
 #include "payloads/receipt.h"
 
 #include "engine/text.h"
+#include "payloads/lib/wire.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const struct {
-	const char *word;
-	enum sb_code code;
-} failures[] = {
-	{"readonly", SB_UNSUPPORTED},
-	{"noexec", SB_UNSUPPORTED},
-	{"nospace", SB_UNSUPPORTED},
-	{"limit", SB_UNSUPPORTED},
-	{"occupied", SB_UNSUPPORTED},
-	{"denied", SB_UNSUPPORTED},
-	{"digest", SB_MISMATCH},
-	{"start", SB_NO_SERVICE},
-	{"timeout", SB_NO_SERVICE},
-	{"busy", SB_NO_SERVICE},
-	{"internal", SB_FAILED},
+static const char *const failure_words[] = {WIRE_FAILURES(WIRE_WORD)};
+
+static const enum sb_code failure_codes[] = {
+	[FAIL_INTERNAL] = SB_FAILED,
+	[FAIL_READONLY] = SB_UNSUPPORTED,
+	[FAIL_NOEXEC] = SB_UNSUPPORTED,
+	[FAIL_NOSPACE] = SB_UNSUPPORTED,
+	[FAIL_LIMIT] = SB_UNSUPPORTED,
+	[FAIL_OCCUPIED] = SB_UNSUPPORTED,
+	[FAIL_DENIED] = SB_UNSUPPORTED,
+	[FAIL_DIGEST] = SB_MISMATCH,
+	[FAIL_START] = SB_NO_SERVICE,
+	[FAIL_TIMEOUT] = SB_NO_SERVICE,
+	[FAIL_BUSY] = SB_NO_SERVICE,
 };
+_Static_assert(SB_ARRAY_SIZE(failure_codes) == SB_ARRAY_SIZE(failure_words), "one for each");
+
+/* The number of a word; -1 if it is none of them. */
+static int find_word(const char *const *words, size_t count, const char *word)
+{
+	for (size_t i = 0; word && i < count; i++)
+		if (!strcmp(words[i], word))
+			return (int)i;
+	return -1;
+}
 
 static int garbled(const char *what, struct sb_err *err)
 {
@@ -37,32 +47,32 @@ static bool met_limit(const char *what)
 
 static int read_failure(const json_t *doc, struct sb_err *err)
 {
-	const char *word = sb_json_str(doc, "code"), *what = sb_json_str(doc, "what");
+	const char *word = sb_json_str(doc, WIRE_CODE), *what = sb_json_str(doc, WIRE_WHAT);
+	int failure = find_word(failure_words, SB_ARRAY_SIZE(failure_words), word);
 
-	for (size_t i = 0; word && what && i < SB_ARRAY_SIZE(failures); i++)
-		if (!strcmp(word, failures[i].word))
-			return sb_err_set(err, met_limit(what) ? SB_UNSUPPORTED : failures[i].code,
-				"%.400s (%s)", what, word);
-	return garbled("it reports an unknown failure", err);
+	if (failure < 0 || !what)
+		return garbled("it reports an unknown failure", err);
+	return sb_err_set(err, met_limit(what) ? SB_UNSUPPORTED : failure_codes[failure],
+		"%.400s (%s)", what, word);
 }
 
 json_t *receipt_parse(
 	const char *line, size_t len, const char *nonce, bool *ret_ours, struct sb_err *err)
 {
 	json_auto_t *doc = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
-	const char *said = sb_json_str(doc, "nonce");
+	const char *said = sb_json_str(doc, WIRE_NONCE);
 	int ret = 0;
 
 	*ret_ours = false;
-	if (!json_is_object(doc) || sb_json_int(doc, "sbinject", 0) != PAYLOAD_WIRE)
+	if (!json_is_object(doc) || sb_json_int(doc, WIRE_RECEIPT, 0) != WIRE_VERSION)
 		ret = garbled("its answer is not a receipt", err);
 	else if (!said || strcmp(said, nonce) != 0)
 		ret = garbled("its receipt is not of this run", err);
 	else
 		*ret_ours = true;
-	if (*ret_ours && json_is_false(sb_json_at(doc, "ok")))
+	if (*ret_ours && json_is_false(sb_json_at(doc, WIRE_OK)))
 		ret = read_failure(doc, err);
-	else if (*ret_ours && !sb_json_bool(doc, "ok"))
+	else if (*ret_ours && !sb_json_bool(doc, WIRE_OK))
 		ret = garbled("its receipt tells no outcome", err);
 	return ret == 0 ? sb_steal(doc) : NULL;
 }
@@ -91,52 +101,43 @@ static int copy_digest(char dst[65], const json_t *doc, const char *path, struct
 
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-~_";
 
-static const struct {
-	const char *word;
-	enum deliver_was was;
-} was_words[] = {
-	{"absent", WAS_ABSENT}, {"same", WAS_SAME}, {"other", WAS_OTHER}, {"user", WAS_USERS}};
+static const char *const was_words[] = {WIRE_WERE(WIRE_WORD)};
 
-static int read_was(const json_t *doc, enum deliver_was *ret, struct sb_err *err)
+static int read_was(const json_t *doc, enum wire_was *ret, struct sb_err *err)
 {
-	const char *word = sb_json_str(doc, "was");
+	int was = find_word(was_words, SB_ARRAY_SIZE(was_words), sb_json_str(doc, WIRE_WAS));
 
-	for (size_t i = 0; word && i < SB_ARRAY_SIZE(was_words); i++)
-		if (!strcmp(word, was_words[i].word)) {
-			*ret = was_words[i].was;
-			return 0;
-		}
-	return garbled("its receipt is incomplete", err);
+	if (was < 0)
+		return garbled("its receipt is incomplete", err);
+	*ret = (enum wire_was)was;
+	return 0;
 }
 
-static const char *const placed_words[] = {
-	[PLACED_FILE] = "file", [PLACED_LINK] = "link", [PLACED_NONE] = "none"};
+static const char *const placed_words[] = {WIRE_PLACES(WIRE_WORD)};
 
-const char *deliver_placed_word(enum deliver_placed placed)
+const char *deliver_placed_word(enum wire_placed placed)
 {
 	return placed_words[placed];
 }
 
 /* Releases before these words always placed a file. */
-static int read_placed(const json_t *doc, enum deliver_placed *ret, struct sb_err *err)
+static int read_placed(const json_t *doc, enum wire_placed *ret, struct sb_err *err)
 {
-	const char *word = sb_json_str(doc, "placed");
+	int placed = PLACED_FILE;
 
-	*ret = PLACED_FILE;
-	if (!sb_json_at(doc, "placed"))
-		return 0;
-	for (unsigned i = 0; word && i < SB_ARRAY_SIZE(placed_words); i++)
-		if (!strcmp(word, placed_words[i])) {
-			*ret = i;
-			return 0;
-		}
-	return garbled("its receipt is incomplete", err);
+	if (sb_json_at(doc, WIRE_PLACED))
+		placed = find_word(
+			placed_words, SB_ARRAY_SIZE(placed_words), sb_json_str(doc, WIRE_PLACED));
+	if (placed < 0)
+		return garbled("its receipt is incomplete", err);
+	*ret = (enum wire_placed)placed;
+	return 0;
 }
 
 /* NAME.sbinject-aside-<8 hex>, of an absolute path. */
 static bool is_aside(const char *path)
 {
-	static const char mark[] = ".sbinject-aside-";
+	static const char mark[] = WIRE_ASIDE_MARK;
 	size_t len = strlen(path), tail = strlen(mark) + 8;
 	const char *end = len > tail ? path + len - tail : "";
 
@@ -147,7 +148,7 @@ static bool is_aside(const char *path)
 
 static int read_aside(const json_t *doc, struct deliver_receipt *ret, struct sb_err *err)
 {
-	const json_t *list = sb_json_at(doc, "aside"), *path;
+	const json_t *list = sb_json_at(doc, WIRE_MOVED_ASIDE), *path;
 	size_t i;
 
 	ret->aside_count = 0;
@@ -168,8 +169,8 @@ int receipt_read_install(
 		return -1;
 	if (ret->was == WAS_USERS)
 		return 0;
-	if (copy_digest(ret->sha256, doc, "sha256", err) < 0 ||
-		copy_word(ret->release, sizeof(ret->release), doc, "release", plain, err) < 0 ||
+	if (copy_digest(ret->sha256, doc, WIRE_SHA256, err) < 0 ||
+		copy_word(ret->release, sizeof(ret->release), doc, WIRE_RELEASE, plain, err) < 0 ||
 		read_placed(doc, &ret->placed, err) < 0)
 		return -1;
 	if (strcmp(ret->sha256, sha256) != 0)
@@ -177,34 +178,34 @@ int receipt_read_install(
 			"the service that runs is not the one delivered: it reports sha256 %.12s…, "
 			"delivered was %.12s…",
 			ret->sha256, sha256);
-	ret->started = sb_json_bool(doc, "started");
-	ret->pid = sb_json_int(doc, "pid", 0);
-	ret->uid = sb_json_int(doc, "uid", -1);
+	ret->started = sb_json_bool(doc, WIRE_STARTED);
+	ret->pid = sb_json_int(doc, WIRE_PID, 0);
+	ret->uid = sb_json_int(doc, WIRE_UID, -1);
 	return 0;
 }
 
 int receipt_read_graft(const json_t *doc, char current[65], struct sb_err *err)
 {
 	current[0] = '\0';
-	if (sb_json_at(doc, "current") && copy_digest(current, doc, "current", err) < 0)
+	if (sb_json_at(doc, WIRE_CURRENT) && copy_digest(current, doc, WIRE_CURRENT, err) < 0)
 		return -1;
-	if (!json_is_boolean(sb_json_at(doc, "grafted")))
+	if (!json_is_boolean(sb_json_at(doc, WIRE_GRAFTED)))
 		return garbled("its receipt is incomplete", err);
-	return !sb_json_bool(doc, "grafted");
+	return !sb_json_bool(doc, WIRE_GRAFTED);
 }
 
 int receipt_read_status(const json_t *doc, struct deliver_status *ret, struct sb_err *err)
 {
-	if (copy_word(ret->release, sizeof(ret->release), doc, "release", plain, err) < 0 ||
+	if (copy_word(ret->release, sizeof(ret->release), doc, WIRE_RELEASE, plain, err) < 0 ||
 		read_placed(doc, &ret->placed, err) < 0)
 		return -1;
-	ret->path_ok = sb_json_bool(doc, "path_ok");
-	ret->running = sb_json_bool(doc, "server.running");
-	ret->can_switch = sb_json_bool(doc, "server.can_switch_user");
-	ret->pid = sb_json_int(doc, "server.pid", 0);
-	ret->uid = sb_json_int(doc, "server.uid", -1);
-	ret->uptime_ms = sb_json_int(doc, "server.uptime_ms", 0);
+	ret->path_ok = sb_json_bool(doc, WIRE_PATH_OK);
+	ret->running = sb_json_bool(doc, WIRE_SERVER "." WIRE_RUNNING);
+	ret->can_switch = sb_json_bool(doc, WIRE_SERVER "." WIRE_CAN_SWITCH);
+	ret->pid = sb_json_int(doc, WIRE_SERVER "." WIRE_PID, 0);
+	ret->uid = sb_json_int(doc, WIRE_SERVER "." WIRE_UID, -1);
+	ret->uptime_ms = sb_json_int(doc, WIRE_SERVER "." WIRE_UPTIME, 0);
 	if (ret->running)
-		return copy_digest(ret->sha256, doc, "server.sha256", err);
+		return copy_digest(ret->sha256, doc, WIRE_SERVER "." WIRE_SHA256, err);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #define PAYLOADS_RECEIPT_H
 
 #include "payloads/deliver.h"
+#include "payloads/lib/wire.h"
 
 /*
  * Parse one line: strict JSON of ours, with this nonce (then *ret_ours is set, whatever it says);

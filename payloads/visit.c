@@ -7,6 +7,7 @@
 #include "engine/tar.h"
 #include "engine/text.h"
 #include "payloads/graft.h"
+#include "payloads/lib/wire.h"
 #include "payloads/receipt.h"
 
 #include <limits.h>
@@ -43,8 +44,8 @@ static void name_program(struct visit *visit)
 	const struct plan *plan = visit->plan;
 
 	if (visit->as_user)
-		snprintf(visit->name, sizeof(visit->name), "user/%s/%s", plan->payload.sha256,
-			plan->keep_user[0] ? plan->keep_user : "program");
+		snprintf(visit->name, sizeof(visit->name), WIRE_USER_NAME "/%s/%s",
+			plan->payload.sha256, plan->keep_user[0] ? plan->keep_user : "program");
 	else
 		snprintf(visit->name, sizeof(visit->name), "%s", plan->keep);
 }
@@ -81,7 +82,7 @@ static int is_ready_inside(struct visit *visit, struct sb_err *err)
 	sb_autobuf struct sb_buf out = SB_BUF_INIT(SB_MAX_FRAME_TEXT);
 	int ret, status = -1;
 
-	ret = run(visit, "version", err);
+	ret = run(visit, WIRE_GREET, err);
 	while (ret == 0)
 		ret = eng_exec_read(visit->exec, -1, &out, err);
 	if (ret > 0)
@@ -153,19 +154,19 @@ static int put_for_root(
 	size_t beside = is_beside(visit) ? 1 : 0;
 	char file[180];
 	const struct eng_tar_member members[] = {
-		{".sbinject/", 0700, NULL, 0, NULL},
+		{WIRE_HOME_NAME "/", 0700, NULL, 0, NULL},
 		{file, 0755, program->data, program->size, NULL},
 	};
 
 	name_delivery(visit, program);
-	snprintf(file, sizeof(file), "%s%s", beside ? "" : ".sbinject/", visit->name);
+	snprintf(file, sizeof(file), "%s%s", beside ? "" : WIRE_HOME_NAME "/", visit->name);
 	return put(visit->plan, members + beside, SB_ARRAY_SIZE(members) - beside, err);
 }
 
 /* Says of `sha256` that it is there, for those who only look. */
 static void name_current(const char *sha256, char link[80])
 {
-	snprintf(link, 80, "user/%.64s", sha256);
+	snprintf(link, 80, WIRE_USER_NAME "/%.64s", sha256);
 }
 
 static int put_for_user(
@@ -174,21 +175,22 @@ static int put_for_user(
 	const char *path = visit->plan->conf->path;
 	char dir[100], file[180], link[80], server[120], place[PATH_MAX];
 	const struct eng_tar_member members[] = {
-		{".sbinject/", 0711, NULL, 0, NULL},
-		{".sbinject/user/", 0711, NULL, 0, NULL},
+		{WIRE_HOME_NAME "/", 0711, NULL, 0, NULL},
+		{WIRE_HOME_NAME "/" WIRE_USER_NAME "/", 0711, NULL, 0, NULL},
 		{dir, 0711, NULL, 0, NULL},
 		{file, 0755, program->data, program->size, NULL},
 		{server, 0777, NULL, 0, place},
-		{".sbinject/current", 0777, NULL, 0, link},
+		{WIRE_HOME_NAME "/" WIRE_CURRENT_NAME, 0777, NULL, 0, link},
 	};
 
 	/* The user cannot say there himself where his service is. */
-	snprintf(place, sizeof(place), "%.*s/.server", (int)(strrchr(path, '/') - path), path);
+	snprintf(place, sizeof(place), "%.*s/" WIRE_SERVER_NAME, (int)(strrchr(path, '/') - path),
+		path);
 	name_current(visit->plan->payload.sha256, link);
-	snprintf(dir, sizeof(dir), ".sbinject/%s/", link);
-	snprintf(server, sizeof(server), ".sbinject/%s/.server", link);
+	snprintf(dir, sizeof(dir), WIRE_HOME_NAME "/%s/", link);
+	snprintf(server, sizeof(server), WIRE_HOME_NAME "/%s/" WIRE_SERVER_NAME, link);
 	name_program(visit);
-	snprintf(file, sizeof(file), ".sbinject/%s", visit->name);
+	snprintf(file, sizeof(file), WIRE_HOME_NAME "/%s", visit->name);
 	return put(visit->plan, members, SB_ARRAY_SIZE(members), err);
 }
 
@@ -223,7 +225,7 @@ static int put_by_archive(
 }
 
 static int put_program(struct visit *visit, const struct graft_program *program,
-	enum visit_when when, struct sb_err *err)
+	enum wire_when when, struct sb_err *err)
 {
 	const struct plan *plan = visit->plan;
 	int ret;
@@ -351,9 +353,9 @@ static int send_question(struct visit *visit, json_t *question, struct sb_err *e
 {
 	const char *home = visit->as_user ? visit->plan->user_home : visit->plan->home_path;
 
-	if (json_object_set_new(question, "nonce", json_string(visit->nonce)) < 0 ||
-		json_object_set_new(question, "home", json_string(home)) < 0 ||
-		json_object_set_new(question, "beside", json_boolean(is_beside(visit))) < 0)
+	if (json_object_set_new(question, WIRE_NONCE, json_string(visit->nonce)) < 0 ||
+		json_object_set_new(question, WIRE_HOME, json_string(home)) < 0 ||
+		json_object_set_new(question, WIRE_BESIDE, json_boolean(is_beside(visit))) < 0)
 		return sb_err_nomem(err);
 	return send_line(visit, question, err);
 }
@@ -382,7 +384,7 @@ static int put_cleaner(struct visit *cleaner, struct sb_err *err)
 
 	if (new_nonce(cleaner, err) < 0)
 		return -1;
-	return put_program(cleaner, &program, VISIT_IF_HOME, err);
+	return put_program(cleaner, &program, WHEN_HOME, err);
 }
 
 /* *ret_stands: there still is an installation, which another run has made. */
@@ -390,11 +392,11 @@ static int clean(struct visit *cleaner, json_t *question, bool *ret_stands, stru
 {
 	json_auto_t *receipt = NULL;
 
-	if (run(cleaner, "uninstall", err) == 0)
+	if (run(cleaner, WIRE_UNINSTALL, err) == 0)
 		receipt = visit_converse(cleaner, question, err);
 	else
 		json_decref(question);
-	*ret_stands = receipt && sb_json_bool(receipt, "stands");
+	*ret_stands = receipt && sb_json_bool(receipt, WIRE_STANDS);
 	return receipt ? 0 : -1;
 }
 
@@ -411,7 +413,7 @@ static int discard(const struct visit *failed, struct sb_err *err)
 	if (ret)
 		return ret < 0 ? -1 : 0;
 	return clean(&cleaner,
-		json_pack("{s:[s, s], s:s}", "discard", failed->name, cleaner.name, "born",
+		json_pack("{s:[s, s], s:s}", WIRE_DISCARD, failed->name, cleaner.name, WIRE_BORN,
 			failed->nonce),
 		&stands, err);
 }
@@ -424,7 +426,7 @@ static void discard_users_part(const struct visit *failed, bool *ret_stands)
 
 	*ret_stands = false;
 	if (put_cleaner(&cleaner, &err) < 0 ||
-		clean(&cleaner, json_pack("{s:[], s:s}", "discard", "born", failed->nonce),
+		clean(&cleaner, json_pack("{s:[], s:s}", WIRE_DISCARD, WIRE_BORN, failed->nonce),
 			ret_stands, &err) < 0)
 		sb_log(SB_NOTE, "as the container's user: %s", err.text);
 }
@@ -433,7 +435,8 @@ static int discard_for_user(const struct visit *failed, struct sb_err *err)
 {
 	sb_auto(visit_end) struct visit cleaner = {.plan = failed->plan};
 	char link[80];
-	const struct eng_tar_member current = {".sbinject/current", 0777, NULL, 0, link};
+	const struct eng_tar_member current = {
+		WIRE_HOME_NAME "/" WIRE_CURRENT_NAME, 0777, NULL, 0, link};
 	bool stands;
 
 	discard_users_part(failed, &stands);
@@ -445,8 +448,9 @@ static int discard_for_user(const struct visit *failed, struct sb_err *err)
 		return 0;
 	if (put_cleaner(&cleaner, err) < 0)
 		return -1;
-	return clean(&cleaner, json_pack("{s:[s], s:b}", "discard", cleaner.name, "user_gone", 1),
-		&stands, err);
+	return clean(&cleaner,
+		json_pack("{s:[s], s:b}", WIRE_DISCARD, cleaner.name, WIRE_USER_GONE, 1), &stands,
+		err);
 }
 
 /* In the end there must be time to delete the helper container that undoing may need, too. */
@@ -476,7 +480,7 @@ static void undo(struct visit *failed, struct sb_err *why)
 			failed->plan->home_path, err.text);
 }
 
-int visit_upload(struct visit *visit, enum visit_when when, struct sb_err *err)
+int visit_upload(struct visit *visit, enum wire_when when, struct sb_err *err)
 {
 	const struct payload_bytes *payload = &visit->plan->payload;
 	const struct graft_program program = {payload->sha256, payload->data, payload->size};
@@ -519,7 +523,7 @@ static int greet(struct visit *visit, struct sb_err *err)
 {
 	sb_autobuf struct sb_buf out = SB_BUF_INIT(SB_MAX_RECEIPT);
 	json_auto_t *asked = json_pack("{s:s, s:s, s:s}", "jsonrpc", "2.0", "id", visit->nonce,
-			    "method", "version"),
+			    "method", WIRE_GREET),
 		    *answer = NULL;
 	const char *id;
 

@@ -13,12 +13,10 @@
 #ifndef PAYLOADS_VISIT_H
 #define PAYLOADS_VISIT_H
 
+#include "payloads/lib/wire.h"
 #include "payloads/plan.h"
 
 struct graft; /* graft.h */
-
-/* On what condition a program is brought into a home that only it can look into. */
-enum visit_when { VISIT_ALWAYS, VISIT_IF_HOME, VISIT_IF_CURRENT };
 
 struct visit {
 	struct plan *plan;
@@ -74,7 +72,7 @@ int visit_is_ready(struct plan *plan, struct sb_err *err) sb_must_check;
  * For `bring`: upload the program; as_user after setting `before`. 1: the home is beyond the
  * archive API, and there is not what `when` asks for; nothing was done.
  */
-int visit_upload(struct visit *visit, enum visit_when when, struct sb_err *err) sb_must_check;
+int visit_upload(struct visit *visit, enum wire_when when, struct sb_err *err) sb_must_check;
 
 /* Put a question (stolen) to the program behind visit->exec, and take its receipt. */
 json_t *visit_converse(struct visit *visit, json_t *question, struct sb_err *err) sb_must_check;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "recon/place.h"
 
+#include "payloads/lib/wire.h"
+
 #include <string.h>
 
 static const char read_only_root[] = "the root file system is read-only";
@@ -27,8 +29,8 @@ static const struct own_mount {
 static const char *const podman_homes[] = {"/run", "/tmp", "/var/tmp"};
 
 /* No link of an image is in the way to it: an upload replaces what is there. */
-static const char root_home[] = "/.sbinject";
-static const char beyond_dir[] = "/dev", beyond_home[] = "/dev/.sbinject";
+static const char root_home[] = "/" WIRE_HOME_NAME;
+static const char beyond_dir[] = "/dev", beyond_home[] = "/dev/" WIRE_HOME_NAME;
 
 static const char *const usual_dirs[] = {
 	"/",

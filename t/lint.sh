@@ -50,12 +50,15 @@ warn=(-std=gnu11 -D_GNU_SOURCE -I. -Ibuild/gen '-DSB_RELEASE=__FILE__' '-DRELEAS
 mapfile -t flags < <(pkg-config --cflags libcurl jansson libarchive yaml-0.1 | tr ' ' '\n' | sed '/^$/d')
 
 # Which directory may include which: cmd > payloads > recon, conf > engine.
+# The words that both programs use (payloads/lib/wire.h) may be known everywhere: constants only.
 upward() {
-  grep -nE '^#include "(recon|conf|payloads|cmd)/' engine/*.[ch]
-  grep -nE '^#include "(conf|payloads|cmd)/' recon/*.[ch]
-  grep -nE '^#include "(recon|payloads|cmd)/' conf/*.[ch]
-  grep -nE '^#include "cmd/' payloads/*.[ch]
-  grep -rnE '^#include "(engine|recon|conf|cmd)/' payloads/lib payloads/sandbox-tools
+  {
+    grep -nE '^#include "(recon|conf|payloads|cmd)/' engine/*.[ch]
+    grep -nE '^#include "(conf|payloads|cmd)/' recon/*.[ch]
+    grep -nE '^#include "(recon|payloads|cmd)/' conf/*.[ch]
+    grep -nE '^#include "cmd/' payloads/*.[ch]
+    grep -rnE '^#include "(engine|recon|conf|cmd)/' payloads/lib payloads/sandbox-tools
+  } | grep -v '"payloads/lib/wire\.h"'
 }
 
 foreign() {

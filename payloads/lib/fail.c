@@ -7,7 +7,7 @@
 #include <string.h>
 
 __attribute__((format(printf, 3, 0))) static void fill(
-	struct fail *fail, const char *code, const char *format, va_list args)
+	struct fail *fail, int code, const char *format, va_list args)
 {
 	fail->error = 0;
 	fail->code = code;
@@ -19,7 +19,7 @@ int fail_set(struct fail *fail, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	fill(fail, NULL, format, args);
+	fill(fail, 0, format, args);
 	va_end(args);
 	return -1;
 }
@@ -30,7 +30,7 @@ int fail_sys(struct fail *fail, int error, const char *format, ...)
 	size_t len;
 
 	va_start(args, format);
-	fill(fail, NULL, format, args);
+	fill(fail, 0, format, args);
 	va_end(args);
 	fail->error = error < 0 ? -error : error;
 	len = strlen(fail->text);
@@ -38,7 +38,7 @@ int fail_sys(struct fail *fail, int error, const char *format, ...)
 	return -1;
 }
 
-int fail_code(struct fail *fail, const char *code, const char *format, ...)
+int fail_code(struct fail *fail, int code, const char *format, ...)
 {
 	va_list args;
 

@@ -6,10 +6,15 @@
 #ifndef PAYLOADS_LIB_FAIL_H
 #define PAYLOADS_LIB_FAIL_H
 
+#include "payloads/lib/wire.h"
+
+/* What can fail besides the commands of wire.h: requests to tools. */
+enum { FAIL_PARAMS = 1000, FAIL_TOOL };
+
 struct fail {
-	int error;	  /* errno value, 0 when none fits */
-	const char *code; /* static word for programs ("readonly", …), NULL when none was given */
-	char text[400];	  /* one line: what failed then why; subject in single quotes */
+	int error;	/* errno value, 0 when none fits */
+	int code;	/* for programs: enum wire_failure, or of the above; 0 if none was given */
+	char text[400]; /* one line: what failed then why; subject in single quotes */
 };
 
 #define FAIL_INIT        \
@@ -22,8 +27,8 @@ int fail_set(struct fail *fail, const char *format, ...) __attribute__((format(p
 /* The same with ': <text of error>' appended; 'error' is positive or negative errno. */
 int fail_sys(struct fail *fail, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The same with a code word of the caller's choice; 'code' must be a static string. */
-int fail_code(struct fail *fail, const char *code, const char *format, ...)
+/* The same with a code of the caller's choice. */
+int fail_code(struct fail *fail, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 #endif

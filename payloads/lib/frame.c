@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "payloads/lib/io.h"
+#include "payloads/lib/wire.h"
 
 static void put32(uint8_t *p, uint32_t v)
 {
@@ -57,13 +58,13 @@ int frame_add(struct buf *buf, uint32_t tag, const void *data, size_t len)
 void frame_put_hello(uint8_t hello[FRAME_HELLO_SIZE], uint32_t pid)
 {
 	memcpy(hello, FRAME_MAGIC, 8);
-	put32(hello + 8, FRAME_WIRE);
+	put32(hello + 8, WIRE_VERSION);
 	put32(hello + 12, pid);
 }
 
 int frame_check_hello(const uint8_t hello[FRAME_HELLO_SIZE], uint32_t *ret_pid)
 {
-	if (memcmp(hello, FRAME_MAGIC, 8) != 0 || get32(hello + 8) != FRAME_WIRE)
+	if (memcmp(hello, FRAME_MAGIC, 8) != 0 || get32(hello + 8) != WIRE_VERSION)
 		return -EPROTO;
 	*ret_pid = get32(hello + 12);
 	return 0;

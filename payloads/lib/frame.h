@@ -16,7 +16,6 @@
 
 #include "payloads/lib/buf.h"
 
-#define FRAME_WIRE 1
 #define FRAME_MAGIC "sbinject"
 #define FRAME_HEAD_SIZE 8
 #define FRAME_HELLO_SIZE 16

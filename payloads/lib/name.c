@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "payloads/lib/sha256.h"
+#include "payloads/lib/wire.h"
 
-#define KEPT_PREFIX "run-"
 #define NONCE_LENGTH 32
 
 static size_t hex_length(const char *text)
@@ -29,6 +29,6 @@ bool name_is_delivery(const char *name)
 
 bool name_is_kept(const char *name)
 {
-	return strncmp(name, KEPT_PREFIX, strlen(KEPT_PREFIX)) == 0 &&
-	       name_is_binary(name + strlen(KEPT_PREFIX));
+	return strncmp(name, WIRE_KEPT_PREFIX, strlen(WIRE_KEPT_PREFIX)) == 0 &&
+	       name_is_binary(name + strlen(WIRE_KEPT_PREFIX));
 }

@@ -8,8 +8,6 @@
 
 #include <stdbool.h>
 
-#define HOME_NAME ".sbinject" /* what sbinject calls root's home; others need not be called so */
-
 bool name_is_binary(const char *name);	 /* <64 hex> */
 bool name_is_delivery(const char *name); /* <64 hex>.<32 hex> */
 bool name_is_kept(const char *name);	 /* run-<64 hex> */

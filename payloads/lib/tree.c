@@ -13,6 +13,7 @@
 
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
+#include "payloads/lib/wire.h"
 
 #define MAX_DEPTH 64
 #define CLEAR_BUDGET 100000
@@ -21,7 +22,6 @@
 #define REMOVE_ATTEMPTS 10
 #define ASIDE ".sbinject-cleared-"
 #define ASIDE_SIZE 40
-#define KEPT ".sbinject-aside-"
 #define KEPT_DIGITS 8
 #define NO_REPLACE 1 /* RENAME_NOREPLACE */
 #define EXCHANGE 2   /* RENAME_EXCHANGE */
@@ -262,18 +262,19 @@ int tree_aside_name(const char *name, char aside[NAME_MAX + 1])
 
 	if (r < 0)
 		return r;
-	if (snprintf(aside, NAME_MAX + 1, "%s" KEPT "%s", name, digits) > NAME_MAX)
+	if (snprintf(aside, NAME_MAX + 1, "%s" WIRE_ASIDE_MARK "%s", name, digits) > NAME_MAX)
 		return -ENAMETOOLONG;
 	return 0;
 }
 
 bool tree_split_aside(const char *aside, char name[NAME_MAX + 1])
 {
-	size_t len = strlen(aside), tail = strlen(KEPT) + KEPT_DIGITS;
+	size_t len = strlen(aside), tail = strlen(WIRE_ASIDE_MARK) + KEPT_DIGITS;
 	const char *end = aside + len - tail;
 
-	if (len <= tail || len > NAME_MAX || strncmp(end, KEPT, strlen(KEPT)) != 0 ||
-		strspn(end + strlen(KEPT), "0123456789abcdef") != KEPT_DIGITS)
+	if (len <= tail || len > NAME_MAX ||
+		strncmp(end, WIRE_ASIDE_MARK, strlen(WIRE_ASIDE_MARK)) != 0 ||
+		strspn(end + strlen(WIRE_ASIDE_MARK), "0123456789abcdef") != KEPT_DIGITS)
 		return false;
 	memcpy(name, aside, len - tail);
 	name[len - tail] = '\0';

@@ -38,11 +38,11 @@ static int check_directory(const struct way *way, struct fail *fail)
 	if (fstat(way->fd, &st) < 0)
 		return fail_sys(fail, errno, "cannot examine '%s'", at);
 	if (!is_trusted(&st))
-		return fail_code(fail, "denied",
+		return fail_code(fail, FAIL_DENIED,
 			"'%s' belongs to user %lu, who could replace '%s': 'chown' it to root", at,
 			(unsigned long)st.st_uid, way->goal);
 	if ((st.st_mode & 022) && !(st.st_mode & S_ISVTX))
-		return fail_code(fail, "denied",
+		return fail_code(fail, FAIL_DENIED,
 			"'%s' is open to others and not sticky, so they could replace '%s': "
 			"'chmod +t' it",
 			at, way->goal);
@@ -98,7 +98,7 @@ static int read_link(struct way *way, int link, const char *name, struct fail *f
 	if (fstat(link, &st) < 0 || (n = readlinkat(link, "", target, sizeof(target) - 1)) < 0)
 		return fail_sys(fail, ENOTDIR, "'%s/%s'", way->at, name);
 	if (!is_trusted(&st))
-		return fail_code(fail, "denied",
+		return fail_code(fail, FAIL_DENIED,
 			"the link '%s/%s' belongs to user %lu, who could replace '%s'", way->at,
 			name, (unsigned long)st.st_uid, way->goal);
 	target[n] = '\0';

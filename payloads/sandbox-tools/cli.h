@@ -39,7 +39,7 @@ int cli_print_reply(const char *text, size_t len);
 int cli_answer(const struct rpc_request *req, struct buf *reply);
 /* The user an in-process request asks for in "_run_as" (a name or an identity) or, as older hosts
    call it, "_run_as_user" (a name): as user_choose(), but a user whom passwd does not know fails,
-   too, and wrong types have the code "params". */
+   too, and wrong types are FAIL_PARAMS. */
 int cli_find_user(const struct rpc_request *req, struct user *ret, struct fail *fail);
 /* Becomes that user for good, HOME included. */
 int cli_become_user(const struct user *user, struct fail *fail);

@@ -50,15 +50,15 @@ static int check_member(const json_t *params, const struct param *member, struct
 	int r;
 
 	if (!json_is_string(value) && (is_name || !json_is_object(value)))
-		return fail_code(fail, "params", "%s must be %s, got %s", member->name,
+		return fail_code(fail, FAIL_PARAMS, "%s must be %s, got %s", member->name,
 			is_name ? "a string" : "a username or an identity object",
 			type_name(value));
 	r = params_check(params, member, false, "", &errors);
 	if (r < 0)
 		fail_sys(fail, r, "cannot read %s", member->name);
 	else if (errors.len > 0)
-		r = fail_code(
-			fail, "params", "Invalid parameters: %.*s", (int)errors.len, errors.data);
+		r = fail_code(fail, FAIL_PARAMS, "Invalid parameters: %.*s", (int)errors.len,
+			errors.data);
 	buf_release(&errors);
 	return r < 0 ? -1 : 0;
 }

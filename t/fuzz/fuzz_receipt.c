@@ -2,6 +2,7 @@
 /* Any bytes as the answer of the program in a container. */
 #include "payloads/receipt.h"
 
+#include "payloads/lib/wire.h"
 #include "t/fuzz/check.h"
 
 #include <stdint.h>

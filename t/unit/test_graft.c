@@ -16,6 +16,7 @@
 
 #include "payloads/graft.h"
 
+#include "payloads/lib/wire.h"
 #include "t/unit/fake_engine.c"
 
 #define ID(four) four four four four four four four four four four four four four four four four
@@ -172,7 +173,7 @@ static void graft(struct world *w)
 	w->plan.container.image_id = "sha256:0";
 	w->plan.may_graft = true;
 	w->visit = (struct visit){.plan = &w->plan, .nonce = NONCE, .name = "abc.def"};
-	assert_int_equal(graft_begin(&w->visit, &program, VISIT_ALWAYS, &w->err), -1);
+	assert_int_equal(graft_begin(&w->visit, &program, WHEN_ALWAYS, &w->err), -1);
 	graft_end(sb_steal(w->visit.graft), true);
 	eng_close(w->client);
 	fake_stop(w->fake);

@@ -209,7 +209,7 @@ static void test_receipt_code__translates_errors(void **state)
 		fail.error = rows[i].error;
 		assert_string_equal(receipt_code(&fail), rows[i].code);
 	}
-	fail_code(&fail, "busy", "x");
+	fail_code(&fail, FAIL_BUSY, "x");
 	assert_string_equal(receipt_code(&fail), "busy");
 }
 

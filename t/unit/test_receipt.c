@@ -11,6 +11,8 @@
 
 #include "payloads/receipt.h"
 
+#include "payloads/lib/wire.h"
+
 #define NONCE "a1b2c3d4e5f60718"
 #define SHA "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define HEAD "{\"sbinject\":1,\"nonce\":\"" NONCE "\","
@@ -193,7 +195,7 @@ static void test_receipt_read_install__reads_ours(void **state)
 {
 	static const struct {
 		const char *line;
-		enum deliver_was was;
+		enum wire_was was;
 		bool started;
 		long long pid, uid;
 	} rows[] = {
@@ -332,7 +334,7 @@ static void test_receipt_read__tells_what_stands_at_the_path(void **state)
 {
 	static const struct {
 		const char *member;
-		enum deliver_placed placed;
+		enum wire_placed placed;
 	} rows[] = {{"", PLACED_FILE}, {",\"placed\":\"file\"", PLACED_FILE},
 		{",\"placed\":\"link\"", PLACED_LINK}, {",\"placed\":\"none\"", PLACED_NONE}};
 

@@ -15,6 +15,7 @@
 
 #include "payloads/visit.h"
 
+#include "payloads/lib/wire.h"
 #include "t/unit/fake_engine.c"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -53,7 +54,7 @@ static json_t *question(const struct visit *visit, const void *ctx)
 static int bring(struct visit *visit, void *ctx, struct sb_err *err)
 {
 	(void)ctx;
-	return visit_upload(visit, VISIT_ALWAYS, err);
+	return visit_upload(visit, WHEN_ALWAYS, err);
 }
 
 /* Fails, as no script has what it takes to succeed. */

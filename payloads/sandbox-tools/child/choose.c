@@ -42,7 +42,7 @@ static int read_id(const json_t *value, const char *name, unsigned *ret, struct 
 	json_int_t id = json_integer_value(value);
 
 	if (!json_is_integer(value) || id < 0 || id > ID_MAX)
-		return fail_code(fail, "params",
+		return fail_code(fail, FAIL_PARAMS,
 			"Invalid parameters: the %s of an identity is a number from 0 to %lld",
 			name, ID_MAX);
 	*ret = (unsigned)id;
@@ -54,7 +54,7 @@ static int read_groups(const json_t *list, struct user *ret, struct fail *fail)
 	size_t count = json_array_size(list);
 
 	if (count > USER_GROUPS_MAX)
-		return fail_code(fail, "params",
+		return fail_code(fail, FAIL_PARAMS,
 			"Invalid parameters: an identity has at most %d groups", USER_GROUPS_MAX);
 	for (size_t i = 0; i < count; i++)
 		if (read_id(json_array_get(list, i), "groups", &ret->groups[i], fail) < 0)
@@ -132,7 +132,7 @@ int user_choose(const json_t *wanted, struct user *ret, struct fail *fail)
 	r = json_is_string(wanted) ? choose_name(wanted, ret, fail)
 				   : choose_identity(wanted, ret, fail);
 	if (r > 0 && geteuid() != 0)
-		return fail_code(fail, "tool",
+		return fail_code(fail, FAIL_TOOL,
 			"Cannot switch to user %s: server is not running as root", ret->shown);
 	return r;
 }

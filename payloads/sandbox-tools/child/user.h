@@ -41,8 +41,8 @@ int user_find_home_in(const char *passwd_path, uid_t uid, char home[PATH_MAX]);
  * home, when it is null, is the one passwd has for the uid, or "/". 0: nobody but who this process
  * is already (by uid for a name; by uid, gid and the set of groups for an identity, gid being one
  * of them in any case), so there is nothing to switch and HOME stays; also for no value or null.
- * 1: 'ret', which can be unknown. -1 with 'fail': the code "tool" for a process that is not root,
- * "params" for numbers that are no ids and more groups than fit.
+ * 1: 'ret', which can be unknown. -1 with 'fail': FAIL_TOOL for a process that is not root,
+ * FAIL_PARAMS for numbers that are no ids and more groups than fit.
  */
 int user_choose(const json_t *wanted, struct user *ret, struct fail *fail);
 /* Supplementary groups, gid, uid, in that order. 0 or -errno. Async-signal-safe: for use between

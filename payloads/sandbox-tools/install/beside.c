@@ -47,7 +47,8 @@ int beside_move_in(
 		aside[0] = '\0';
 	io_close(&fd);
 	close(parent);
-	return r < 0 ? fail_code(fail, "occupied", "cannot clear '%s': %s", home, strerror(-r)) : 0;
+	return r < 0 ? fail_code(fail, FAIL_OCCUPIED, "cannot clear '%s': %s", home, strerror(-r))
+		     : 0;
 }
 
 static int remove_all(int parent)

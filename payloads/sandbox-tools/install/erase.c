@@ -51,7 +51,7 @@ static int stop_at(struct place *place, int64_t deadline, int *removed, struct f
 			return 0;
 	}
 	return fail_code(
-		fail, "busy", "the service in '%s' is started again and again", place->dir);
+		fail, FAIL_BUSY, "the service in '%s' is started again and again", place->dir);
 }
 
 static int stop_and_close(
@@ -225,7 +225,7 @@ int erase_run(const struct erase *erase, int *ret_removed, struct fail *fail)
 	removed += erase_beside_home(erase->home);
 	home_write_server(erase->home, NULL, fail);
 	if (!home_erase(erase->home, erase->keep_deliveries, &removed))
-		return fail_code(fail, "busy", "'%s' cannot be emptied", erase->spec->home);
+		return fail_code(fail, FAIL_BUSY, "'%s' cannot be emptied", erase->spec->home);
 	*ret_removed = removed;
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Placing the program and its links. */
+#include "payloads/lib/wire.h"
 #include "payloads/sandbox-tools/install/files.h"
 
 #include <dirent.h>
@@ -117,7 +118,8 @@ static int open_parent(const char *path, char *leaf, struct files_notes *notes, 
 
 	/* mkdir's EEXIST is a dangling link */
 	if (dir == -EEXIST)
-		return fail_code(fail, "occupied", "a link on the way to '%s' leads nowhere", path);
+		return fail_code(
+			fail, FAIL_OCCUPIED, "a link on the way to '%s' leads nowhere", path);
 	if (dir < 0)
 		return fail_sys(fail, dir, "cannot reach the directory of '%s'", path);
 	close(dir);
@@ -159,7 +161,7 @@ static int claim_dir(int parent, const char *name, const char *path, struct file
 	if (!is_there(parent, aside))
 		forget_last(notes->aside);
 	if (fd < 0 && was)
-		return fail_code(fail, "occupied", "cannot clear '%s': %s", path, strerror(-fd));
+		return fail_code(fail, FAIL_OCCUPIED, "cannot clear '%s': %s", path, strerror(-fd));
 	return fd < 0 ? fail_sys(fail, fd, "cannot create '%s'", path) : fd;
 }
 
@@ -265,7 +267,7 @@ int files_open(
 	snprintf(target->leaf, sizeof(target->leaf), "%s", slash + 1);
 	*slash = '\0';
 	if (is_read_only(dir)) {
-		target->form = FILES_NONE;
+		target->form = PLACED_NONE;
 		target->dir = tree_open_parent(path, name, NULL);
 		return 0;
 	}
@@ -276,7 +278,7 @@ int files_open(
 	close(parent);
 	if (target->dir < 0)
 		return -1;
-	target->form = files_is_noexec(target->dir) ? FILES_LINK : FILES_FILE;
+	target->form = files_is_noexec(target->dir) ? PLACED_LINK : PLACED_FILE;
 	return 0;
 }
 
@@ -389,11 +391,11 @@ static int put_file(const struct files_target *target, const struct home *home, 
 static int put_temporary(struct files_target *target, const struct home *home, const char *hex,
 	const char *temporary)
 {
-	int r = target->form == FILES_FILE ? put_file(target, home, hex, temporary) : -ENOSPC;
+	int r = target->form == PLACED_FILE ? put_file(target, home, hex, temporary) : -ENOSPC;
 
 	if (r != -ENOSPC && r != -EDQUOT)
 		return r;
-	target->form = FILES_LINK;
+	target->form = PLACED_LINK;
 	return put_link(target, home, hex, temporary);
 }
 
@@ -402,7 +404,7 @@ static int put_temporary(struct files_target *target, const struct home *home, c
 static int accept(const struct files_target *target, struct fail *fail)
 {
 	if (!target->right && target->was != FILES_ABSENT)
-		return fail_code(fail, "readonly",
+		return fail_code(fail, FAIL_READONLY,
 			"'%s' is another program, on a read-only file system", target->path);
 	return 0;
 }
@@ -429,12 +431,12 @@ int files_look(struct files_target *target, const struct files_ours *ours, const
 			 (S_ISLNK(st.st_mode) || (st.st_mode & 0122) == S_IXUSR);
 	target->right =
 		target->usable &&
-		(target->form == FILES_LINK ? S_ISLNK(st.st_mode) : (st.st_mode & 07777) == 0755);
-	if (target->form == FILES_NONE)
+		(target->form == PLACED_LINK ? S_ISLNK(st.st_mode) : (st.st_mode & 07777) == 0755);
+	if (target->form == PLACED_NONE)
 		return accept(target, fail);
 	if (!is_ours && !is_hosts(target->path, &st))
 		return fail_code(
-			fail, "occupied", "'%s' exists and is not our program", target->path);
+			fail, FAIL_OCCUPIED, "'%s' exists and is not our program", target->path);
 	return 0;
 }
 
@@ -461,7 +463,7 @@ int files_place(struct files_target *target, const struct home *home, const char
 	char temporary[64];
 	int r;
 
-	if (target->form == FILES_NONE)
+	if (target->form == PLACED_NONE)
 		return 0;
 	files_sweep(target->dir);
 	make_private(target);
@@ -477,7 +479,7 @@ int files_place(struct files_target *target, const struct home *home, const char
 		return 0;
 	if (r == -EBUSY)
 		return fail_code(
-			fail, "occupied", "another program is mounted at '%s'", target->path);
+			fail, FAIL_OCCUPIED, "another program is mounted at '%s'", target->path);
 	return r < 0 ? fail_sys(fail, r, "cannot place '%s'", target->path) : 0;
 }
 
@@ -512,31 +514,30 @@ void files_commit(struct files_target *target)
 }
 
 bool files_find(
-	const char *path, const char *home, const struct sys_self *self, enum files_form *ret_form)
+	const char *path, const char *home, const struct sys_self *self, enum wire_placed *ret_form)
 {
 	char leaf[NAME_MAX + 1], found[SHA256_HEX] = "", dir[SPEC_PATH_MAX + 1];
 	int fd = tree_open_parent(path, leaf, NULL);
 
-	*ret_form = FILES_NONE;
+	*ret_form = PLACED_NONE;
 	if (fd >= 0 && files_digest(fd, leaf, self, found))
-		*ret_form = FILES_FILE;
+		*ret_form = PLACED_FILE;
 	else if (fd >= 0 && is_link(fd, leaf, home, found))
-		*ret_form = FILES_LINK;
+		*ret_form = PLACED_LINK;
 	io_close(&fd);
 	snprintf(dir, sizeof(dir), "%s", path);
 	*strrchr(dir, '/') = '\0';
-	if (*ret_form != FILES_NONE && strcmp(found, self->hex) != 0)
+	if (*ret_form != PLACED_NONE && strcmp(found, self->hex) != 0)
 		return false;
 	if (!is_read_only(dir))
-		return *ret_form != FILES_NONE;
-	*ret_form = FILES_NONE;
+		return *ret_form != PLACED_NONE;
+	*ret_form = PLACED_NONE;
 	return true;
 }
 
-const char *files_form_word(enum files_form form)
+const char *files_form_word(enum wire_placed form)
 {
-	static const char *const words[] = {
-		[FILES_FILE] = "file", [FILES_LINK] = "link", [FILES_NONE] = "none"};
+	static const char *const words[] = {WIRE_PLACES(WIRE_WORD)};
 
 	return words[form];
 }
@@ -570,7 +571,7 @@ static int make_link(const char *link, const char *path, json_t *made, struct fi
 	}
 	close(dir);
 	if (r == -EEXIST)
-		return fail_code(fail, "occupied", "'%s' exists and is not our link", link);
+		return fail_code(fail, FAIL_OCCUPIED, "'%s' exists and is not our link", link);
 	return r < 0 ? fail_sys(fail, r, "cannot create the link '%s'", link) : 0;
 }
 

@@ -15,6 +15,7 @@
 #include "payloads/lib/fail.h"
 #include "payloads/lib/sha256.h"
 #include "payloads/lib/sys.h"
+#include "payloads/lib/wire.h"
 #include "payloads/sandbox-tools/install/home.h"
 #include "payloads/sandbox-tools/install/spec.h"
 
@@ -33,7 +34,6 @@ enum files_was { FILES_ABSENT, FILES_SAME, FILES_OTHER };
 
 /* What stands at the contract path: the program; a link to the one in the home, where the file
    system there runs no programs or is full; or nothing, where that is read-only. */
-enum files_form { FILES_FILE, FILES_LINK, FILES_NONE };
 
 /* What tells our programs from those of others: a link into the home; the digest of what runs, of
    what is in the home, or of what the record says was placed. */
@@ -50,16 +50,16 @@ struct files_target {
 	char leaf[NAME_MAX + 1];
 	char spare[NAME_MAX + 1]; /* the former file under a temporary name, "" if there is none */
 	enum files_was was;
-	enum files_form form;
+	enum wire_placed form;
 	bool right;	 /* nothing has to be put there */
 	bool usable;	 /* … nor can be, if what is there is mounted there */
 	bool placed;	 /* we put a new file or link there */
 	mode_t dir_mode; /* that an existing directory had and lost; else 0 */
 };
 
-#define FILES_TARGET_INIT                                          \
-	{                                                          \
-		.dir = -1, .was = FILES_ABSENT, .form = FILES_FILE \
+#define FILES_TARGET_INIT                                           \
+	{                                                           \
+		.dir = -1, .was = FILES_ABSENT, .form = PLACED_FILE \
 	}
 
 /* Opens the directory of 'path', making and noting what is missing, and finds out what can stand
@@ -67,7 +67,7 @@ struct files_target {
 int files_open(struct files_target *target, const char *path, struct files_notes *notes,
 	struct fail *fail);
 /* Finds out what stands there, beside the program of digest 'hex'. 0, or -1 with 'fail' (code
-   "occupied") when it is neither ours nor a host's. */
+   FAIL_OCCUPIED) when it is neither ours nor a host's. */
 int files_look(struct files_target *target, const struct files_ours *ours, const char *hex,
 	struct fail *fail);
 /* Makes and notes the missing directories above 'path', as far as that is possible. */
@@ -111,9 +111,9 @@ bool files_digest(int dirfd, const char *name, const struct sys_self *self, char
 bool files_is_ours(
 	const struct files_ours *ours, int dirfd, const char *name, char hex[SHA256_HEX]);
 /* Does the program that runs stand at 'path', or can nothing stand there? */
-bool files_find(
-	const char *path, const char *home, const struct sys_self *self, enum files_form *ret_form);
+bool files_find(const char *path, const char *home, const struct sys_self *self,
+	enum wire_placed *ret_form);
 /* "file", "link" or "none". */
-const char *files_form_word(enum files_form form);
+const char *files_form_word(enum wire_placed form);
 
 #endif

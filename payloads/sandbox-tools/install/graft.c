@@ -20,6 +20,7 @@
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
 #include "payloads/lib/tree.h"
+#include "payloads/lib/wire.h"
 #include "payloads/sandbox-tools/cli.h"
 #include "payloads/sandbox-tools/install/files.h"
 #include "payloads/sandbox-tools/install/home.h"
@@ -48,13 +49,13 @@ static int open_their_root(struct fail *fail)
 	int fd;
 
 	if (getpid() == 1)
-		return fail_code(fail, "denied", "no process namespace is shared");
+		return fail_code(fail, FAIL_DENIED, "no process namespace is shared");
 	fd = io_open(AT_FDCWD, THEIR_ROOT, O_PATH | O_DIRECTORY, 0);
 	if (fd < 0)
 		return fail_sys(fail, fd, "cannot look into the container by '" THEIR_ROOT "'");
 	if (fstat(fd, &theirs) < 0 || stat("/", &ours) < 0 || sys_is_same(&theirs, &ours)) {
 		close(fd);
-		return fail_code(fail, "denied", "'" THEIR_ROOT "' is no other container's");
+		return fail_code(fail, FAIL_DENIED, "'" THEIR_ROOT "' is no other container's");
 	}
 	return fd;
 }
@@ -96,16 +97,16 @@ static int check_parent(const struct graft *graft, struct fail *fail)
 			fail, errno, "cannot examine the directory of '%s'", graft->spec.home);
 	if (fs.f_type != TMPFS)
 		return fail_code(
-			fail, "occupied", "the directory of '%s' is no tmpfs", graft->spec.home);
+			fail, FAIL_OCCUPIED, "the directory of '%s' is no tmpfs", graft->spec.home);
 	if (!files_is_own_dir(graft->parent))
-		return fail_code(fail, "denied", "the directory of '%s' is open to others",
+		return fail_code(fail, FAIL_DENIED, "the directory of '%s' is open to others",
 			graft->spec.home);
 	if (flags.f_flag & ST_NOEXEC)
-		return fail_code(fail, "noexec", "the directory of '%s' is mounted noexec",
+		return fail_code(fail, FAIL_NOEXEC, "the directory of '%s' is mounted noexec",
 			graft->spec.home);
 	if (flags.f_flag & ST_RDONLY)
-		return fail_code(
-			fail, "readonly", "the directory of '%s' is read-only", graft->spec.home);
+		return fail_code(fail, FAIL_READONLY, "the directory of '%s' is read-only",
+			graft->spec.home);
 	return 0;
 }
 
@@ -128,12 +129,11 @@ static void look(struct graft *graft)
 		graft->current[0] = '\0';
 }
 
-/* "always"; "home": where there is a home; "current": where this program is in use. */
 static bool is_wanted(const struct graft *graft)
 {
-	if (strcmp(graft->spec.when, "home") == 0)
+	if (graft->spec.when == WHEN_HOME)
 		return graft->was;
-	if (strcmp(graft->spec.when, "current") == 0)
+	if (graft->spec.when == WHEN_CURRENT)
 		return strcmp(graft->current, graft->spec.sha256) == 0;
 	return true;
 }
@@ -163,7 +163,7 @@ static int copy_self(struct graft *graft, struct fail *fail)
 	io_close(&self);
 	if (r == -EIO)
 		return fail_code(
-			fail, "digest", "the helper is not the program that was asked for");
+			fail, FAIL_DIGEST, "the helper is not the program that was asked for");
 	if (r == 0 && fstatat(graft->home.fd, spec->staged, &graft->copy, AT_SYMLINK_NOFOLLOW) < 0)
 		r = -errno;
 	graft->placed = r == 0;
@@ -201,9 +201,9 @@ static int report(const struct graft *graft)
 	json_t *receipt = receipt_new(&graft->spec, 1);
 
 	if (receipt) {
-		json_object_set_new(receipt, "grafted", json_boolean(graft->placed));
+		json_object_set_new(receipt, WIRE_GRAFTED, json_boolean(graft->placed));
 		if (graft->current[0])
-			json_object_set_new(receipt, "current", json_string(graft->current));
+			json_object_set_new(receipt, WIRE_CURRENT, json_string(graft->current));
 	}
 	return receipt_print(receipt, 0);
 }
@@ -238,7 +238,7 @@ static int run(const struct cli *cli)
 }
 
 const struct cli_command cli_graft = {
-	"graft",
+	WIRE_GRAFT,
 	"",
 	"bring this program into the container whose processes are shared; request on stdin",
 	0,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The home directory of an installation. */
+#include "payloads/lib/wire.h"
 #include "payloads/sandbox-tools/install/home.h"
 
 #include <dirent.h>
@@ -22,7 +23,7 @@
 
 #define STATE_MAX 65536
 #define STATE_FRESH HOME_STATE ".new"
-#define CURRENT_FRESH HOME_CURRENT ".new"
+#define CURRENT_FRESH WIRE_CURRENT_NAME ".new"
 #define LINK_FRESH "link.new"
 #define DELIVERY_SECS 600 /* how long a delivered binary may wait for its install */
 #define ERASE_BUDGET 10000
@@ -38,7 +39,7 @@ static bool strip_user(char *path)
 		return false;
 	*sha256 = '\0';
 	user = strrchr(path, '/');
-	if (user && strcmp(user + 1, HOME_USER) == 0) {
+	if (user && strcmp(user + 1, WIRE_USER_NAME) == 0) {
 		*user = '\0';
 		return true;
 	}
@@ -67,14 +68,14 @@ static const char *leaf_of(const char *path)
 /* Whatever it leads to is called by the digest. */
 static bool is_current(const char *home, const char *hex)
 {
-	char path[PATH_MAX + sizeof("/" HOME_NAME "/" HOME_CURRENT)], target[PATH_MAX];
-	bool is_beside = strcmp(leaf_of(home), HOME_NAME) != 0;
+	char path[PATH_MAX + sizeof("/" WIRE_HOME_NAME "/" WIRE_CURRENT_NAME)], target[PATH_MAX];
+	bool is_beside = strcmp(leaf_of(home), WIRE_HOME_NAME) != 0;
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "%s/" HOME_CURRENT, home);
+	snprintf(path, sizeof(path), "%s/" WIRE_CURRENT_NAME, home);
 	n = readlink(path, target, sizeof(target) - 1);
 	if (n < 0 && is_beside) {
-		snprintf(path, sizeof(path), "%s/" HOME_NAME "/" HOME_CURRENT, home);
+		snprintf(path, sizeof(path), "%s/" WIRE_HOME_NAME "/" WIRE_CURRENT_NAME, home);
 		n = readlink(path, target, sizeof(target) - 1);
 	}
 	target[n < 0 ? 0 : n] = '\0';
@@ -90,8 +91,8 @@ bool home_forbids(const char *program, const char *hex)
 
 static bool is_own_name(const char *name)
 {
-	static const char *const names[] = {HOME_LOCK, HOME_STATE, STATE_FRESH, HOME_CURRENT,
-		CURRENT_FRESH, LINK_FRESH, HOME_USER};
+	static const char *const names[] = {HOME_LOCK, HOME_STATE, STATE_FRESH, WIRE_CURRENT_NAME,
+		CURRENT_FRESH, LINK_FRESH, WIRE_USER_NAME};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(name, names[i]) == 0)
@@ -117,7 +118,7 @@ bool home_has_user(const struct home *home)
 {
 	struct stat st;
 
-	return fstatat(home->fd, HOME_USER, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	return fstatat(home->fd, WIRE_USER_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 static int check_owner(const struct home *home, struct fail *fail)
@@ -128,7 +129,7 @@ static int check_owner(const struct home *home, struct fail *fail)
 	if (fstat(home->fd, &st) < 0)
 		return fail_sys(fail, errno, "cannot examine '%s'", home->path);
 	if (st.st_uid != geteuid())
-		return fail_code(fail, "denied", "'%s' belongs to another user", home->path);
+		return fail_code(fail, FAIL_DENIED, "'%s' belongs to another user", home->path);
 	if ((st.st_mode & 077) != (mode & 077) && fchmod(home->fd, mode) < 0)
 		return fail_sys(fail, errno, "cannot make '%s' private", home->path);
 	return 0;
@@ -167,7 +168,7 @@ static int take_lock(struct home *home, int64_t deadline, struct fail *fail)
 
 	do {
 		if (home->lock >= 0 && io_now() >= deadline)
-			return fail_code(fail, "busy", "'%s/lock' keeps changing", home->path);
+			return fail_code(fail, FAIL_BUSY, "'%s/lock' keeps changing", home->path);
 		io_close(&home->lock);
 		home->lock = open_lock(home);
 		/* the directory was removed while we waited */
@@ -177,7 +178,8 @@ static int take_lock(struct home *home, int64_t deadline, struct fail *fail)
 			return fail_sys(fail, home->lock, "cannot open '%s/lock'", home->path);
 		r = io_lock(home->lock, deadline);
 		if (r == -ETIMEDOUT)
-			return fail_code(fail, "busy", "another run holds '%s/lock'", home->path);
+			return fail_code(
+				fail, FAIL_BUSY, "another run holds '%s/lock'", home->path);
 		if (r < 0)
 			return fail_sys(fail, r, "cannot lock '%s/lock'", home->path);
 	} while (!is_current_lock(home));
@@ -212,7 +214,7 @@ static bool is_foreign(const struct home *home, const char *name, void *data)
 	struct stat st;
 
 	(void)data;
-	if (!is_own_name(name) && strcmp(name, PLACE_NAME) != 0)
+	if (!is_own_name(name) && strcmp(name, WIRE_SERVER_NAME) != 0)
 		return false;
 	return fstatat(home->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid != geteuid() &&
 	       tree_clear(home->fd, name) < 0;
@@ -265,7 +267,7 @@ int home_make(struct home *home, const char *path, int64_t deadline, struct fail
 			return fail_sys(fail, r, "cannot create '%s'", path);
 		r = home_open(home, path, deadline, fail);
 	} while (r > 0 && io_now() < deadline);
-	return r > 0 ? fail_code(fail, "busy", "'%s' keeps disappearing", path) : r;
+	return r > 0 ? fail_code(fail, FAIL_BUSY, "'%s' keeps disappearing", path) : r;
 }
 
 void home_close(struct home *home)
@@ -309,7 +311,7 @@ int home_read_state(const struct home *home, json_t **ret_state, struct fail *fa
 	buf_release(&text);
 	/* longer than what we ever wrote: not JSON of ours either */
 	if (r < 0 && r != -EMSGSIZE) {
-		fail_code(fail, "internal", "cannot read '%s/%s': %s", home->path, HOME_STATE,
+		fail_code(fail, FAIL_INTERNAL, "cannot read '%s/%s': %s", home->path, HOME_STATE,
 			strerror(-r));
 		return -1;
 	}
@@ -362,7 +364,7 @@ int home_write_state(const struct home *home, const json_t *state, struct fail *
 
 bool home_read_current(const struct home *home, char hex[SHA256_HEX])
 {
-	ssize_t n = home->fd < 0 ? -1 : readlinkat(home->fd, HOME_CURRENT, hex, SHA256_HEX);
+	ssize_t n = home->fd < 0 ? -1 : readlinkat(home->fd, WIRE_CURRENT_NAME, hex, SHA256_HEX);
 
 	if (n != SHA256_HEX - 1)
 		return false;
@@ -383,12 +385,12 @@ static int write_link(
 
 int home_write_current(const struct home *home, const char *hex, struct fail *fail)
 {
-	return write_link(home, HOME_CURRENT, hex, fail);
+	return write_link(home, WIRE_CURRENT_NAME, hex, fail);
 }
 
 bool home_read_server(const struct home *home, char dir[PATH_MAX])
 {
-	ssize_t n = home->fd < 0 ? -1 : readlinkat(home->fd, PLACE_NAME, dir, PATH_MAX - 1);
+	ssize_t n = home->fd < 0 ? -1 : readlinkat(home->fd, WIRE_SERVER_NAME, dir, PATH_MAX - 1);
 
 	dir[n > 0 ? n : 0] = '\0';
 	return n > 0;
@@ -402,9 +404,9 @@ int home_write_server(const struct home *home, const char *dir, struct fail *fai
 	if (is_link && dir && strcmp(there, dir) == 0)
 		return 0;
 	if (dir)
-		return write_link(home, PLACE_NAME, dir, fail);
-	if (is_link && unlinkat(home->fd, PLACE_NAME, 0) < 0)
-		return fail_sys(fail, errno, "cannot remove '%s/" PLACE_NAME "'", home->path);
+		return write_link(home, WIRE_SERVER_NAME, dir, fail);
+	if (is_link && unlinkat(home->fd, WIRE_SERVER_NAME, 0) < 0)
+		return fail_sys(fail, errno, "cannot remove '%s/" WIRE_SERVER_NAME "'", home->path);
 	return 0;
 }
 
@@ -413,7 +415,7 @@ void home_forget(const char *delivery)
 	char path[PATH_MAX], leaf[NAME_MAX + 1];
 	int parent;
 
-	if (!find_home(delivery, path) || strcmp(leaf_of(path), HOME_NAME) != 0)
+	if (!find_home(delivery, path) || strcmp(leaf_of(path), WIRE_HOME_NAME) != 0)
 		return;
 	parent = tree_open_parent(path, leaf, NULL);
 	if (parent >= 0)
@@ -457,10 +459,10 @@ int home_link(const struct home *home, const char *from, const char *name)
 int home_drop_user(const struct home *home)
 {
 	char hex[SHA256_HEX];
-	int removed = tree_remove(home->fd, HOME_USER, ERASE_BUDGET) == 0;
+	int removed = tree_remove(home->fd, WIRE_USER_NAME, ERASE_BUDGET) == 0;
 
 	if (!home_read_current(home, hex))
-		removed += unlinkat(home->fd, HOME_CURRENT, 0) == 0;
+		removed += unlinkat(home->fd, WIRE_CURRENT_NAME, 0) == 0;
 	return removed;
 }
 
@@ -521,7 +523,7 @@ int home_retire(const struct home *home)
 
 	if (home->fd < 0)
 		return 0;
-	removed = unlinkat(home->fd, HOME_CURRENT, 0) == 0;
+	removed = unlinkat(home->fd, WIRE_CURRENT_NAME, 0) == 0;
 	return removed + remove_entries(home, is_kept, NULL);
 }
 

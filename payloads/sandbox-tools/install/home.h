@@ -25,8 +25,6 @@
 
 #define HOME_LOCK "lock"
 #define HOME_STATE "state.json"
-#define HOME_CURRENT "current"
-#define HOME_USER "user"
 #define HOME_KEPT_MAX 16
 
 /* Is the program of that path, and of digest 'hex', in a home (or was delivered beside one) without
@@ -48,7 +46,7 @@ struct home {
 
 /* Opens and locks it; only a directory of our own. It may have been another user's before it
    became ours: what has a name of ours inside and is not ours is removed. 0, 1 when it does not
-   exist, -1 with 'fail' (code "busy" when the lock was not to be had in time). */
+   exist, -1 with 'fail' (FAIL_BUSY when the lock was not to be had in time). */
 int home_open(struct home *home, const char *path, int64_t deadline, struct fail *fail);
 /* The same for one that may have to be made, in a directory that we may write to; never 1. */
 int home_make(struct home *home, const char *path, int64_t deadline, struct fail *fail);

@@ -20,6 +20,7 @@
 #include "payloads/lib/sys.h"
 #include "payloads/lib/tree.h"
 #include "payloads/lib/way.h"
+#include "payloads/lib/wire.h"
 #include "payloads/sandbox-tools/cli.h"
 #include "payloads/sandbox-tools/install/beside.h"
 #include "payloads/sandbox-tools/install/files.h"
@@ -31,7 +32,7 @@
 
 #define DESCRIBE_MS 2000 /* for a server that was there before us */
 #define UNDO_MS 10000	 /* to take back and to restart what was stopped */
-#define CURRENT_SIZE (SPEC_PATH_MAX + sizeof("/" HOME_CURRENT))
+#define CURRENT_SIZE (SPEC_PATH_MAX + sizeof("/" WIRE_CURRENT_NAME))
 
 struct install {
 	struct spec spec;
@@ -92,8 +93,8 @@ static int check_self(struct install *in, struct fail *fail)
 	if (r < 0 && !files_digest(in->home.fd, name, &in->self, in->self.hex))
 		return fail_sys(fail, r, "cannot read '%s/%s'", in->spec.home, name);
 	if (strcmp(in->self.hex, in->spec.sha256) != 0)
-		return fail_code(fail, "digest", "'%s/%s' has the digest %s", in->spec.home, name,
-			in->self.hex);
+		return fail_code(fail, FAIL_DIGEST, "'%s/%s' has the digest %s", in->spec.home,
+			name, in->self.hex);
 	return 0;
 }
 
@@ -119,8 +120,8 @@ static int check_home(const struct install *in, struct fail *fail)
 	/* from root's we are run; neither program nor link would be of use beside one that is not
 	 */
 	if (in->spec.own_home && files_is_noexec(in->home.fd))
-		return fail_code(fail, "noexec", "'%s' is on a file system that is mounted noexec",
-			in->spec.home);
+		return fail_code(fail, FAIL_NOEXEC,
+			"'%s' is on a file system that is mounted noexec", in->spec.home);
 	return 0;
 }
 
@@ -156,7 +157,7 @@ static int adopt(struct install *in, struct fail *fail)
 		return 0;
 	}
 	if (!is_right_file(in, name))
-		return fail_code(fail, "digest", "'%s/%s' is not the program that is running",
+		return fail_code(fail, FAIL_DIGEST, "'%s/%s' is not the program that is running",
 			in->spec.home, name);
 	if (fchmodat(in->home.fd, name, 0755, 0) < 0)
 		return fail_sys(fail, errno, "cannot change '%s/%s'", in->spec.home, name);
@@ -218,9 +219,9 @@ static int record_server(struct install *in)
 /* What is started, for want of a name at the path from the home. */
 static const char *program_of(const struct install *in, char current[CURRENT_SIZE])
 {
-	if (in->target.form != FILES_NONE)
+	if (in->target.form != PLACED_NONE)
 		return in->spec.path;
-	snprintf(current, CURRENT_SIZE, "%s/" HOME_CURRENT, in->spec.home);
+	snprintf(current, CURRENT_SIZE, "%s/" WIRE_CURRENT_NAME, in->spec.home);
 	return current;
 }
 
@@ -252,7 +253,7 @@ static int prepare_state(struct install *in, struct fail *fail)
 
 	/* after a change of paths the old ones are not ours to keep track of */
 	if (path && strcmp(path, in->spec.path) != 0)
-		return fail_code(fail, "occupied", "'%s' is installed; remove it first", path);
+		return fail_code(fail, FAIL_OCCUPIED, "'%s' is installed; remove it first", path);
 	in->made_links = json_array();
 	in->state = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s*, s:O*, s:o, s:o, s:o}", "version", 1,
 		"release", RELEASE, "sha256", in->spec.sha256, "path", in->spec.path, "born", born,
@@ -307,7 +308,7 @@ static int place_files(struct install *in, struct fail *fail)
 	if (write_intent(in, fail) < 0 || fill_target(in, fail) < 0)
 		return -1;
 	/* a link to what is not there is of no use */
-	if (in->target.form != FILES_NONE &&
+	if (in->target.form != PLACED_NONE &&
 		files_link(in->spec.links, in->spec.path, in->made_links, &in->notes, fail) < 0)
 		return -1;
 	/* once more: with other directories there, another one may be right */
@@ -365,24 +366,24 @@ static int retire_former(struct install *in, struct fail *fail)
 /* What others left there before the program's directory was closed to them. */
 static void clear_server(const struct install *in)
 {
-	char beside[SPEC_PATH_MAX + sizeof("/" PLACE_NAME)];
+	char beside[SPEC_PATH_MAX + sizeof("/" WIRE_SERVER_NAME)];
 	int dir = in->target.dir;
 	struct stat st;
 
-	snprintf(beside, sizeof(beside), "%.*s/" PLACE_NAME,
+	snprintf(beside, sizeof(beside), "%.*s/" WIRE_SERVER_NAME,
 		(int)(strrchr(in->spec.path, '/') - in->spec.path), in->spec.path);
 	if (strcmp(in->place.dir, beside) == 0 && files_is_own_dir(dir) &&
-		fstatat(dir, PLACE_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		fstatat(dir, WIRE_SERVER_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		(st.st_uid != geteuid() || !S_ISDIR(st.st_mode)))
-		tree_clear(dir, PLACE_NAME);
+		tree_clear(dir, WIRE_SERVER_NAME);
 }
 
 /* For the programs in the home, which look beside themselves. */
 static int lead_home(const struct install *in, struct fail *fail)
 {
-	char own[SPEC_PATH_MAX + sizeof("/" PLACE_NAME)];
+	char own[SPEC_PATH_MAX + sizeof("/" WIRE_SERVER_NAME)];
 
-	snprintf(own, sizeof(own), "%s/" PLACE_NAME, in->spec.home);
+	snprintf(own, sizeof(own), "%s/" WIRE_SERVER_NAME, in->spec.home);
 	return home_write_server(
 		&in->home, strcmp(in->place.dir, own) == 0 ? NULL : in->place.dir, fail);
 }
@@ -412,9 +413,9 @@ static int ensure_service(struct install *in, struct fail *fail)
 		return -1;
 	in->server = service_describe(&in->place, in->spec.deadline);
 	if (!in->server)
-		return fail_code(fail, "start", "the service started but does not answer");
+		return fail_code(fail, FAIL_START, "the service started but does not answer");
 	if (!is_right(in, in->server))
-		return fail_code(fail, "digest", "the running service has the digest %s",
+		return fail_code(fail, FAIL_DIGEST, "the running service has the digest %s",
 			json_string_value(json_object_get(in->server, "sha256")));
 	return 0;
 }
@@ -489,14 +490,16 @@ static void undo(struct install *in)
 		undo_first(in);
 }
 
-static const char *was(const struct install *in)
+static const char *const was_words[] = {WIRE_WERE(WIRE_WORD)};
+
+static enum wire_was was(const struct install *in)
 {
 	bool same = in->target.was == FILES_SAME ||
-		    (in->target.form == FILES_NONE && !strcmp(in->old_current, in->spec.sha256));
+		    (in->target.form == PLACED_NONE && !strcmp(in->old_current, in->spec.sha256));
 
 	if (in->target.was == FILES_OTHER || in->stopped_old)
-		return "other";
-	return same ? "same" : "absent";
+		return WAS_OTHER;
+	return same ? WAS_SAME : WAS_ABSENT;
 }
 
 /* The container's own user has to remove its service first: root may not be able to. */
@@ -507,7 +510,7 @@ static int report_user(struct install *in)
 	if (in->spec.staged)
 		unlinkat(in->home.fd, in->spec.staged, 0);
 	if (receipt)
-		json_object_set_new(receipt, "was", json_string("user"));
+		json_object_set_new(receipt, WIRE_WAS, json_string(was_words[WAS_USERS]));
 	return receipt_print(receipt, 0);
 }
 
@@ -528,18 +531,19 @@ static json_t *list_aside(const struct install *in)
 static int report(struct install *in)
 {
 	json_t *receipt = receipt_new(&in->spec, 1), *aside = list_aside(in);
-	static const char *const copied[] = {"sha256", "release", "wire", "pid", "uid"};
+	static const char *const copied[] = {
+		WIRE_SHA256, WIRE_RELEASE, WIRE_WIRE, WIRE_PID, WIRE_UID};
 
 	if (receipt) {
 		for (size_t i = 0; i < ARRAY_SIZE(copied); i++)
 			json_object_set(receipt, copied[i], json_object_get(in->server, copied[i]));
-		json_object_set_new(receipt, "was", json_string(was(in)));
-		json_object_set_new(receipt, "started", json_boolean(in->started));
-		json_object_set_new(receipt, "path", json_string(in->spec.path));
+		json_object_set_new(receipt, WIRE_WAS, json_string(was_words[was(in)]));
+		json_object_set_new(receipt, WIRE_STARTED, json_boolean(in->started));
+		json_object_set_new(receipt, WIRE_PATH, json_string(in->spec.path));
 		if (json_array_size(aside) > 0)
-			json_object_set(receipt, "aside", aside);
+			json_object_set(receipt, WIRE_MOVED_ASIDE, aside);
 		json_object_set_new(
-			receipt, "placed", json_string(files_form_word(in->target.form)));
+			receipt, WIRE_PLACED, json_string(files_form_word(in->target.form)));
 	}
 	json_decref(aside);
 	return receipt_print(receipt, 0);
@@ -593,7 +597,7 @@ static int run(const struct cli *cli)
 }
 
 const struct cli_command cli_install = {
-	"install",
+	WIRE_INSTALL,
 	"",
 	"put this program in place and start it; request on stdin",
 	0,

@@ -115,11 +115,11 @@ int launch_run(const struct launch *launch, struct fail *fail)
 	if (status == -ETIMEDOUT) {
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
-		return fail_code(fail, "timeout", "'%s' did not start in time", launch->program);
+		return fail_code(fail, FAIL_TIMEOUT, "'%s' did not start in time", launch->program);
 	}
 	words[strcspn(words, "\n")] = '\0';
 	if (status != 0)
-		return fail_code(fail, "start", "'%s' did not start: %s", launch->program,
+		return fail_code(fail, FAIL_START, "'%s' did not start: %s", launch->program,
 			words[0] ? words : "it said nothing");
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests and receipts of install, uninstall and status. */
+#include "payloads/lib/wire.h"
 #include "payloads/sandbox-tools/install/spec.h"
 
 #include <errno.h>
@@ -16,6 +17,9 @@
 #define DEFAULT_TIMEOUT_MS 15000
 #define MAX_TIMEOUT_MS 600000
 #define READ_MS 10000
+
+#define STRING_OF(text) #text
+#define STRING(macro) STRING_OF(macro)
 
 /* ---- reading ---- */
 
@@ -104,21 +108,27 @@ static const char *get(const struct spec *spec, const char *key)
 
 static int64_t get_deadline(const struct spec *spec)
 {
-	json_t *value = json_object_get(spec->doc, "timeout_ms");
+	json_t *value = json_object_get(spec->doc, WIRE_TIMEOUT);
 	json_int_t ms = json_is_integer(value) ? json_integer_value(value) : DEFAULT_TIMEOUT_MS;
 
 	return io_in(ms < 1 ? 1 : MIN(ms, MAX_TIMEOUT_MS));
 }
 
-static bool is_when(const char *word)
+/* -1: none that there is. */
+static int get_when(const struct spec *spec)
 {
-	return word && (strcmp(word, "always") == 0 || strcmp(word, "home") == 0 ||
-			       strcmp(word, "current") == 0);
+	static const char *const words[] = {WIRE_WHENS(WIRE_WORD)};
+	const char *word = get(spec, WIRE_WHEN);
+
+	for (size_t i = 0; word && i < ARRAY_SIZE(words); i++)
+		if (strcmp(word, words[i]) == 0)
+			return (int)i;
+	return -1;
 }
 
 static bool is_absent_or_kept(const struct spec *spec)
 {
-	return !json_object_get(spec->doc, "keep") || (spec->keep && name_is_kept(spec->keep));
+	return !json_object_get(spec->doc, WIRE_KEEP) || (spec->keep && name_is_kept(spec->keep));
 }
 
 static int check(const struct spec *spec, enum spec_kind kind, struct fail *fail)
@@ -128,18 +138,18 @@ static int check(const struct spec *spec, enum spec_kind kind, struct fail *fail
 		const char *name;
 		bool good;
 	} members[] = {
-		{"nonce", is_hex(spec->nonce, 32)},
-		{"home", is_path(spec->home, 1)},
-		{"sha256", !brings || is_hex(spec->sha256, 64)},
-		{"staged", spec->staged ? name_is_delivery(spec->staged) : kind != SPEC_GRAFT},
-		{"when", kind != SPEC_GRAFT || is_when(spec->when)},
-		{"keep", is_absent_or_kept(spec)},
-		{"path", (kind != SPEC_INSTALL && !spec->path) || is_path(spec->path, 2)},
-		{"cwd", !spec->cwd || spec->cwd[0] == '/'},
-		{"links", are_links(spec->links)},
-		{"start", are_args(spec->start)},
-		{"born", !spec->born || is_hex(spec->born, 32)},
-		{"discard", are_names(spec->discard)},
+		{WIRE_NONCE, is_hex(spec->nonce, 32)},
+		{WIRE_HOME, is_path(spec->home, 1)},
+		{WIRE_SHA256, !brings || is_hex(spec->sha256, 64)},
+		{WIRE_STAGED, spec->staged ? name_is_delivery(spec->staged) : kind != SPEC_GRAFT},
+		{WIRE_WHEN, kind != SPEC_GRAFT || spec->when >= 0},
+		{WIRE_KEEP, is_absent_or_kept(spec)},
+		{WIRE_PATH, (kind != SPEC_INSTALL && !spec->path) || is_path(spec->path, 2)},
+		{WIRE_CWD, !spec->cwd || spec->cwd[0] == '/'},
+		{WIRE_LINKS, are_links(spec->links)},
+		{WIRE_START, are_args(spec->start)},
+		{WIRE_BORN, !spec->born || is_hex(spec->born, 32)},
+		{WIRE_DISCARD, are_names(spec->discard)},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
@@ -159,21 +169,21 @@ int spec_parse(
 	if (!json_is_object(spec->doc))
 		return fail_set(fail, "the request is not a JSON object%s%s", spec->doc ? "" : ": ",
 			spec->doc ? "" : error.text);
-	spec->nonce = get(spec, "nonce");
-	spec->home = get(spec, "home");
-	spec->sha256 = get(spec, "sha256");
-	spec->staged = get(spec, "staged");
-	spec->beside = json_is_true(json_object_get(spec->doc, "beside"));
-	spec->when = get(spec, "when");
-	spec->keep = get(spec, "keep");
-	spec->path = get(spec, "path");
-	spec->cwd = get(spec, "cwd");
-	spec->born = get(spec, "born");
-	spec->own_home = json_is_true(json_object_get(spec->doc, "own_home"));
-	spec->user_gone = json_is_true(json_object_get(spec->doc, "user_gone"));
-	spec->discard = json_object_get(spec->doc, "discard");
-	spec->links = json_object_get(spec->doc, "links");
-	spec->start = json_object_get(spec->doc, "start");
+	spec->nonce = get(spec, WIRE_NONCE);
+	spec->home = get(spec, WIRE_HOME);
+	spec->sha256 = get(spec, WIRE_SHA256);
+	spec->staged = get(spec, WIRE_STAGED);
+	spec->beside = json_is_true(json_object_get(spec->doc, WIRE_BESIDE));
+	spec->when = get_when(spec);
+	spec->keep = get(spec, WIRE_KEEP);
+	spec->path = get(spec, WIRE_PATH);
+	spec->cwd = get(spec, WIRE_CWD);
+	spec->born = get(spec, WIRE_BORN);
+	spec->own_home = json_is_true(json_object_get(spec->doc, WIRE_OWN_HOME));
+	spec->user_gone = json_is_true(json_object_get(spec->doc, WIRE_USER_GONE));
+	spec->discard = json_object_get(spec->doc, WIRE_DISCARD);
+	spec->links = json_object_get(spec->doc, WIRE_LINKS);
+	spec->start = json_object_get(spec->doc, WIRE_START);
 	spec->deadline = get_deadline(spec);
 	return check(spec, kind, fail);
 }
@@ -219,51 +229,54 @@ void spec_release(struct spec *spec)
 
 static const struct {
 	int error;
-	const char *code;
+	enum wire_failure code;
 } codes[] = {
-	{EROFS, "readonly"},
-	{ENOSPC, "nospace"},
-	{EDQUOT, "nospace"},
-	{EAGAIN, "limit"},
-	{ENOMEM, "limit"},
-	{EACCES, "denied"},
-	{EPERM, "denied"},
-	{ETIMEDOUT, "timeout"},
-	{ENOTDIR, "occupied"},
-	{ELOOP, "occupied"},
-	{EEXIST, "occupied"},
+	{EROFS, FAIL_READONLY},
+	{ENOSPC, FAIL_NOSPACE},
+	{EDQUOT, FAIL_NOSPACE},
+	{EAGAIN, FAIL_LIMIT},
+	{ENOMEM, FAIL_LIMIT},
+	{EACCES, FAIL_DENIED},
+	{EPERM, FAIL_DENIED},
+	{ETIMEDOUT, FAIL_TIMEOUT},
+	{ENOTDIR, FAIL_OCCUPIED},
+	{ELOOP, FAIL_OCCUPIED},
+	{EEXIST, FAIL_OCCUPIED},
 };
 
 const char *receipt_code(const struct fail *fail)
 {
-	if (fail->code)
-		return fail->code;
+	static const char *const words[] = {WIRE_FAILURES(WIRE_WORD)};
+
+	if (fail->code > 0 && (size_t)fail->code < ARRAY_SIZE(words))
+		return words[fail->code];
 	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
 		if (codes[i].error == fail->error)
-			return codes[i].code;
-	return "internal";
+			return words[codes[i].code];
+	return words[FAIL_INTERNAL];
 }
 
 json_t *receipt_new(const struct spec *spec, int ok)
 {
 	const char *nonce = is_hex(spec->nonce, 32) ? spec->nonce : "";
 
-	return json_pack("{s:i, s:s, s:b}", "sbinject", 1, "nonce", nonce, "ok", ok);
+	return json_pack(
+		"{s:i, s:s, s:b}", WIRE_RECEIPT, WIRE_VERSION, WIRE_NONCE, nonce, WIRE_OK, ok);
 }
 
 int receipt_print(json_t *receipt, int status)
 {
-	static const char broken[] =
-		"{\"sbinject\":1,\"nonce\":\"\",\"ok\":false,\"code\":\"internal\","
-		"\"what\":\"out of memory\"}\n";
+	static const char broken[] = "{\"" WIRE_RECEIPT "\":" STRING(
+		WIRE_VERSION) ",\"" WIRE_NONCE "\":\"\",\"" WIRE_OK "\":false,\"" WIRE_CODE
+			      "\":\"internal\",\"" WIRE_WHAT "\":\"out of memory\"}\n";
 	char *text = json_dumps(receipt, JSON_ENSURE_ASCII | JSON_COMPACT);
 	struct fail fail = FAIL_INIT;
 	int r;
 
 	if (text && strlen(text) + 1 > RECEIPT_MAX) {
 		free(text);
-		json_object_del(receipt, "path");
-		json_object_del(receipt, "what");
+		json_object_del(receipt, WIRE_PATH);
+		json_object_del(receipt, WIRE_WHAT);
 		text = json_dumps(receipt, JSON_ENSURE_ASCII | JSON_COMPACT);
 	}
 	json_decref(receipt);
@@ -298,8 +311,8 @@ int receipt_fail(const struct spec *spec, const struct fail *fail)
 	memcpy(what, fail->text, sizeof(what));
 	make_printable(what);
 	if (receipt) {
-		json_object_set_new(receipt, "code", json_string(receipt_code(fail)));
-		json_object_set_new(receipt, "what", json_string(what));
+		json_object_set_new(receipt, WIRE_CODE, json_string(receipt_code(fail)));
+		json_object_set_new(receipt, WIRE_WHAT, json_string(what));
 	}
 	return receipt_print(receipt, 1);
 }

@@ -25,13 +25,13 @@ struct spec {
 	const char *sha256; /* install, graft */
 	const char *staged; /* install; NULL if not staged; graft: the name to be given */
 	bool beside;	    /* we were delivered beside the home, not into it; see beside.h */
-	const char *when;   /* graft: see graft.c */
+	int when;	    /* graft: enum wire_when */
 	const char *keep;   /* install; further name in the home, NULL for none */
 	const char *path;   /* install, status; optional for uninstall */
 	const char *cwd;    /* optional: where the service is to be started, "/" otherwise */
 	const char *born;   /* uninstall: see uninstall.c */
 	bool own_home;	    /* install: we make the home and bring the program into it ourselves */
-	bool user_gone;	    /* uninstall: what HOME_USER is for has been removed */
+	bool user_gone;	    /* uninstall: what WIRE_USER_NAME is for has been removed */
 	json_t *discard;    /* uninstall: array of names in the home, NULL to remove everything */
 	json_t *links;	    /* array of absolute paths, NULL if none */
 	json_t *start;	    /* array of arguments, NULL for start-server */
@@ -52,7 +52,7 @@ void spec_release(struct spec *spec);
 json_t *receipt_new(const struct spec *spec, int ok);
 /* Prints a receipt, stolen, and returns the exit status. */
 int receipt_print(json_t *receipt, int status);
-/* The receipt of a failure: its code word is fail->code, or follows from fail->error. */
+/* The receipt of a failure: its word is that of fail->code, or follows from fail->error. */
 int receipt_fail(const struct spec *spec, const struct fail *fail);
 const char *receipt_code(const struct fail *fail);
 

@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 
 #include "payloads/lib/base.h"
-#include "payloads/lib/frame.h"
 #include "payloads/lib/sys.h"
+#include "payloads/lib/wire.h"
 #include "payloads/sandbox-tools/cli.h"
 #include "payloads/sandbox-tools/install/files.h"
 #include "payloads/sandbox-tools/install/process.h"
@@ -26,15 +26,15 @@ static bool find_place(struct place *place, const char *path)
 /* 'place' is NULL if it cannot be told. */
 static json_t *server_part(struct place *place, int64_t deadline)
 {
-	static const char *const copied[] = {
-		"pid", "sha256", "release", "wire", "uid", "uptime_ms", "can_switch_user"};
+	static const char *const copied[] = {WIRE_PID, WIRE_SHA256, WIRE_RELEASE, WIRE_WIRE,
+		WIRE_UID, WIRE_UPTIME, WIRE_CAN_SWITCH};
 	json_t *part = json_object(), *server = NULL;
 
 	if (place) {
 		server = service_describe(place, deadline);
 		place_close(place);
 	}
-	json_object_set_new(part, "running", json_boolean(server != NULL));
+	json_object_set_new(part, WIRE_RUNNING, json_boolean(server != NULL));
 	for (size_t i = 0; server && i < ARRAY_SIZE(copied); i++)
 		json_object_set(part, copied[i], json_object_get(server, copied[i]));
 	json_decref(server);
@@ -47,7 +47,7 @@ static int run(const struct cli *cli)
 	struct sys_self self;
 	struct place place;
 	struct spec spec;
-	enum files_form form;
+	enum wire_placed form;
 	json_t *receipt;
 	bool placed, path_ok;
 
@@ -60,20 +60,21 @@ static int run(const struct cli *cli)
 	receipt = receipt_new(&spec, 1);
 	path_ok = spec.path && files_find(spec.path, spec.home, &self, &form);
 	if (receipt) {
-		json_object_set_new(receipt, "sha256", json_string(self.hex));
-		json_object_set_new(receipt, "release", json_string(RELEASE));
-		json_object_set_new(receipt, "wire", json_integer(FRAME_WIRE));
-		json_object_set_new(receipt, "path_ok", json_boolean(path_ok));
+		json_object_set_new(receipt, WIRE_SHA256, json_string(self.hex));
+		json_object_set_new(receipt, WIRE_RELEASE, json_string(RELEASE));
+		json_object_set_new(receipt, WIRE_WIRE, json_integer(WIRE_VERSION));
+		json_object_set_new(receipt, WIRE_PATH_OK, json_boolean(path_ok));
 		if (path_ok)
-			json_object_set_new(receipt, "placed", json_string(files_form_word(form)));
+			json_object_set_new(
+				receipt, WIRE_PLACED, json_string(files_form_word(form)));
 		json_object_set_new(
-			receipt, "server", server_part(placed ? &place : NULL, spec.deadline));
+			receipt, WIRE_SERVER, server_part(placed ? &place : NULL, spec.deadline));
 	}
 	return receipt_print(receipt, 0);
 }
 
 const struct cli_command cli_status = {
-	"status",
+	WIRE_STATUS,
 	"",
 	"what is installed and what runs; request on stdin",
 	0,

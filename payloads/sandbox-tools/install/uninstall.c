@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "payloads/lib/sys.h"
+#include "payloads/lib/wire.h"
 #include "payloads/sandbox-tools/cli.h"
 #include "payloads/sandbox-tools/install/beside.h"
 #include "payloads/sandbox-tools/install/erase.h"
@@ -17,16 +18,18 @@
 #include "payloads/sandbox-tools/install/process.h"
 #include "payloads/sandbox-tools/install/spec.h"
 
+static const char *const was_words[] = {WIRE_WERE(WIRE_WORD)};
+
 static int report(const struct spec *spec, int removed, bool is_users, bool stands)
 {
 	json_t *receipt = receipt_new(spec, 1);
 
 	if (receipt)
-		json_object_set_new(receipt, "removed", json_integer(removed));
+		json_object_set_new(receipt, WIRE_REMOVED, json_integer(removed));
 	if (receipt && stands)
-		json_object_set_new(receipt, "stands", json_true());
+		json_object_set_new(receipt, WIRE_STANDS, json_true());
 	if (receipt && is_users)
-		json_object_set_new(receipt, "was", json_string("user"));
+		json_object_set_new(receipt, WIRE_WAS, json_string(was_words[WAS_USERS]));
 	return receipt_print(receipt, 0);
 }
 
@@ -119,7 +122,7 @@ static int run(const struct cli *cli)
 }
 
 const struct cli_command cli_uninstall = {
-	"uninstall",
+	WIRE_UNINSTALL,
 	"",
 	"stop the service and remove every trace; request on stdin",
 	0,

@@ -47,9 +47,9 @@ int rpc_write_result(struct buf *out, const char *id, const json_t *result)
 
 int rpc_code_of(const struct fail *fail)
 {
-	if (fail->code && strcmp(fail->code, "params") == 0)
+	if (fail->code == FAIL_PARAMS)
 		return RPC_INVALID_PARAMS;
-	if (fail->code && strcmp(fail->code, "tool") == 0)
+	if (fail->code == FAIL_TOOL)
 		return RPC_TOOL_FAILURE;
 	return RPC_HANDLER_ERROR;
 }

@@ -114,8 +114,8 @@ int rpc_call_result(struct rpc_call *call, json_t *result);
 int rpc_call_result_text(
 	struct rpc_call *call, int (*write)(struct buf *out, const void *arg), const void *arg);
 void rpc_call_error(struct rpc_call *call, int code, const char *message, json_t *data);
-/* The code that goes with a failure: RPC_INVALID_PARAMS for its code word "params",
-   RPC_TOOL_FAILURE for "tool", RPC_HANDLER_ERROR for any other and none. */
+/* The code that goes with a failure: RPC_INVALID_PARAMS for FAIL_PARAMS,
+   RPC_TOOL_FAILURE for FAIL_TOOL, RPC_HANDLER_ERROR for any other and none. */
 int rpc_code_of(const struct fail *fail);
 
 #endif

@@ -75,7 +75,7 @@ static int regain(struct server *server, struct fail *fail)
 		return -1;
 	if (listen_look(server) != 1)
 		return fail_code(
-			fail, "occupied", "%s/" PLACE_SOCKET " is another's", server->place.dir);
+			fail, FAIL_OCCUPIED, "%s/" PLACE_SOCKET " is another's", server->place.dir);
 	if (server_write_pid(server, fail) < 0)
 		return -1;
 	renew_logs(server);
@@ -98,7 +98,7 @@ static bool check(struct server *server)
 		return true;
 	if (fail.text[0] && !server->lost)
 		fprintf(stderr, "%s\n", fail.text);
-	if (fail.text[0] && (!fail.code || strcmp(fail.code, "occupied") != 0))
+	if (fail.text[0] && fail.code != FAIL_OCCUPIED)
 		return false;
 	fprintf(stderr, "%s is not ours any more, exiting\n", server->place.dir);
 	server_stop_in(server, 0);

@@ -159,7 +159,7 @@ static int retire(struct place *place, int64_t deadline, int *ret_fd, struct fai
 
 	*ret_fd = -1;
 	if (service_look(place) == SERVICE_ELSEWHERE)
-		return fail_code(fail, "occupied",
+		return fail_code(fail, FAIL_OCCUPIED,
 			"a server of another container, or of the host, uses '%s'", place->dir);
 	is_ours = wait_dead(place, 0) == -ETIMEDOUT;
 	*ret_fd = is_ours ? connect_until(place, io_sooner(deadline, GRACE_MS)) : -1;
@@ -268,14 +268,14 @@ static int await_ready(struct spawn *spawn, struct fail *fail)
 	if (r == -ETIMEDOUT) {
 		/* it has not closed its end, so it still is that process */
 		kill(spawn->server, SIGKILL);
-		r = fail_code(fail, "timeout", "the server did not start in time");
+		r = fail_code(fail, FAIL_TIMEOUT, "the server did not start in time");
 	} else if (len == 2 && memcmp(word.data, "ok", 2) == 0) {
 		r = 0;
 	} else if (len > 0) {
-		r = fail_code(fail, "start", "server: %.*s", len, word.data);
+		r = fail_code(fail, FAIL_START, "server: %.*s", len, word.data);
 	} else {
 		service_last_words((struct place *)spawn->place, last, sizeof(last));
-		r = fail_code(fail, "start", "Server process exited immediately. Logs: %s",
+		r = fail_code(fail, FAIL_START, "Server process exited immediately. Logs: %s",
 			last[0] ? last : "(no log output)");
 	}
 	buf_release(&word);
@@ -324,22 +324,22 @@ static int lock_place(struct place *place, int64_t deadline, struct fail *fail)
 			return lock;
 		io_close(&lock);
 		if (r < 0)
-			return fail_code(fail, "busy",
+			return fail_code(fail, FAIL_BUSY,
 				"another process is starting or stopping "
 				"the server");
 		if (io_now() >= deadline)
-			return fail_code(fail, "busy", "'%s' keeps disappearing", place->dir);
+			return fail_code(fail, FAIL_BUSY, "'%s' keeps disappearing", place->dir);
 	}
 }
 
 static int refuse_gone(const struct service_start *start, struct fail *fail)
 {
-	return fail_code(fail, "start", "'%s' was removed", start->program);
+	return fail_code(fail, FAIL_START, "'%s' was removed", start->program);
 }
 
 static int refuse_busy(struct fail *fail)
 {
-	return fail_code(fail, "busy", "the server has as many connections as it can have");
+	return fail_code(fail, FAIL_BUSY, "the server has as many connections as it can have");
 }
 
 /* With the start lock held: descriptor or -1. */
@@ -364,7 +364,7 @@ static int ensure_locked(struct place *place, const struct service_start *start,
 	/* if it failed, one whose directory was removed may have taken this one */
 	fd = service_connect(place);
 	if (*ret_started && fd < 0)
-		fail_code(fail, "start", "the server started but does not answer");
+		fail_code(fail, FAIL_START, "the server started but does not answer");
 	return fd < 0 ? -1 : fd;
 }
 
@@ -454,7 +454,7 @@ static int end_server(const struct place *place, int fd, int64_t deadline, struc
 	io_close(&fd);
 	if (r == 0 && (wait_dead(place, deadline) < 0 ||
 			      (process >= 0 && io_wait(process, POLLIN, deadline) < 0)))
-		r = fail_code(fail, "timeout",
+		r = fail_code(fail, FAIL_TIMEOUT,
 			"Sandbox-tools server cleanup did not complete "
 			"within 45 seconds");
 	io_close(&process);
@@ -492,7 +492,8 @@ int service_stop(struct place *place, int64_t deadline, struct fail *fail)
 		return fail->error == ENOENT ? 0 : -1;
 	r = io_lock(lock, deadline);
 	if (r < 0)
-		r = fail_code(fail, "busy", "another process is starting or stopping the server");
+		r = fail_code(
+			fail, FAIL_BUSY, "another process is starting or stopping the server");
 	else
 		r = stop_locked(place, deadline, fail);
 	close(lock);

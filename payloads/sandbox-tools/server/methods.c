@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The methods about the server itself. */
+#include "payloads/lib/wire.h"
 #include "payloads/sandbox-tools/server/server.h"
 
 #include <unistd.h>
@@ -30,11 +31,12 @@ static void describe(struct rpc_call *call)
 
 	if (!server->digest[0] && server->self >= 0 && sys_digest(server->self, server->digest) < 0)
 		server->digest[0] = '\0';
-	rpc_call_result(call,
-		json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:b}", "sha256", server->digest,
-			"release", RELEASE, "wire", FRAME_WIRE, "pid", (json_int_t)getpid(), "uid",
-			(json_int_t)geteuid(), "uptime_ms", (json_int_t)(io_now() - server->born),
-			"can_switch_user", (int)sys_can_switch_user()));
+	rpc_call_result(
+		call, json_pack("{s:s, s:s, s:i, s:I, s:I, s:I, s:b}", WIRE_SHA256, server->digest,
+			      WIRE_RELEASE, RELEASE, WIRE_WIRE, WIRE_VERSION, WIRE_PID,
+			      (json_int_t)getpid(), WIRE_UID, (json_int_t)geteuid(), WIRE_UPTIME,
+			      (json_int_t)(io_now() - server->born), WIRE_CAN_SWITCH,
+			      (int)sys_can_switch_user()));
 }
 
 const struct rpc_method server_methods[] = {

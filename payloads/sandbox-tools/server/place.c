@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The server directory, and the distrust it deserves. */
+#include "payloads/lib/wire.h"
 #include "payloads/sandbox-tools/server/place.h"
 
 #include <errno.h>
@@ -91,10 +92,10 @@ static int find_given(struct place *place, struct fail *fail)
 static bool is_beside_home(const char *program)
 {
 	const char *leaf = strrchr(program, '/') + 1;
-	size_t above = (size_t)(leaf - program) - 1, len = strlen("/" HOME_NAME);
+	size_t above = (size_t)(leaf - program) - 1, len = strlen("/" WIRE_HOME_NAME);
 
 	return name_is_delivery(leaf) &&
-	       (above < len || memcmp(program + above - len, "/" HOME_NAME, len) != 0);
+	       (above < len || memcmp(program + above - len, "/" WIRE_HOME_NAME, len) != 0);
 }
 
 static int set_beside(struct place *place, const char *program, struct fail *fail)
@@ -103,7 +104,8 @@ static int set_beside(struct place *place, const char *program, struct fail *fai
 
 	snprintf(above, sizeof(above), "%.*s", (int)(strrchr(program, '/') - program), program);
 	return set_dir(place, above,
-		is_beside_home(program) ? HOME_NAME "/" PLACE_NAME : PLACE_NAME, fail);
+		is_beside_home(program) ? WIRE_HOME_NAME "/" WIRE_SERVER_NAME : WIRE_SERVER_NAME,
+		fail);
 }
 
 static bool is_closed(const struct stat *st)
@@ -200,7 +202,7 @@ int place_at(struct place *place, const char *dir, struct fail *fail)
 
 static int distrust(const struct place *place, struct fail *fail, const char *what)
 {
-	return fail_code(fail, "occupied",
+	return fail_code(fail, FAIL_OCCUPIED,
 		"Sandbox-tools server directory %.150s cannot be trusted: %s. "
 		"Remove the entry (or correct its ownership and permissions) and retry.",
 		place->dir, what);

@@ -19,7 +19,6 @@
 #include "payloads/lib/fail.h"
 
 #define PLACE_VARIABLE "INSPECT_SANDBOX_TOOLS_DIR"
-#define PLACE_NAME ".server"
 #define PLACE_SOCKET "sandbox-tools.sock"
 #define PLACE_START_LOCK "server-start.lock" /* held by whoever starts or stops the server */
 #define PLACE_SERVER_LOCK "server.lock"	     /* held by the server as long as it lives */
@@ -51,7 +50,7 @@ int place_at(struct place *place, const char *dir, struct fail *fail);
    to those it is not for and rid of their files under our names. Without, nothing is changed, and
    of what is used in it each thing is looked at by itself. Nothing of somebody else's is removed.
    Returns 0, 1 when it does not exist (or is not ours to use and 'create' is false), -1 (code
-   "occupied" when something else has its name). */
+   FAIL_OCCUPIED when something else has its name). */
 int place_open(struct place *place, bool create, struct fail *fail);
 /* Is what that user does in the open directory to be relied upon? */
 bool place_trusts(const struct place *place, uid_t uid);

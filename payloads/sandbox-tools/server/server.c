@@ -167,7 +167,8 @@ static int take_lock(const struct place *place, int held, int64_t deadline, stru
 		return lock;
 	close(lock);
 	if (r == -ETIMEDOUT)
-		return fail_code(fail, "occupied", "another server is running in '%s'", place->dir);
+		return fail_code(
+			fail, FAIL_OCCUPIED, "another server is running in '%s'", place->dir);
 	return fail_sys(fail, r, "cannot lock '%s'", place->dir);
 }
 
@@ -195,7 +196,7 @@ int server_hold_place(struct server *server, int wait_ms, struct fail *fail)
 	if (place_open(&place, true, fail) < 0)
 		return -1;
 	lock = server->lock >= 0 && was_taken(server, &place)
-		       ? fail_code(fail, "occupied", "another server was in '%s'", place.dir)
+		       ? fail_code(fail, FAIL_OCCUPIED, "another server was in '%s'", place.dir)
 		       : take_lock(&place, server->lock, io_in(wait_ms), fail);
 	if (lock < 0) {
 		place_close(&place);

@@ -59,7 +59,7 @@ struct server {
    reason, -1 when nobody does. Leaves the environment without our own variables. */
 int server_run(const char *argv0, rpc_finder *find, int ready);
 /* Makes the server directory, if it has to be, and takes the lock in it, unless that is the one we
-   hold: 0 or -1 with 'fail' (code "occupied" when another server has it, or the place is somebody
+   hold: 0 or -1 with 'fail' (FAIL_OCCUPIED when another server has it, or the place is somebody
    else's); then nothing has changed for us. */
 int server_hold_place(struct server *server, int wait_ms, struct fail *fail);
 int server_write_pid(struct server *server, struct fail *fail);

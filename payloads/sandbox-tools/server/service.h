@@ -54,7 +54,7 @@ int service_call(int fd, const char *text, size_t len, struct buf *reply, int64_
    a new reference, or NULL when no server answers in time. */
 json_t *service_describe(struct place *place, int64_t deadline);
 /* Stops the server and everything it started, and clears what it left. Nothing there is success.
-   0 or -1 with 'fail' (code "occupied" for a server of another PID namespace). */
+   0 or -1 with 'fail' (FAIL_OCCUPIED for a server of another PID namespace). */
 int service_stop(struct place *place, int64_t deadline, struct fail *fail);
 /* The end of the last line in the server's error log, "" if there is none. */
 void service_last_words(struct place *place, char *text, size_t size);
