@@ -6,7 +6,7 @@
 #   make soak      long campaigns: hours
 #   make interop   of check-all: releases of inspect_ai from the Python index, on a private Docker
 #   make           build; then: make install PREFIX=/usr DESTDIR=...
-#   make lint | fuzz | bench | bench-faults | payload-arches | cover | dist | clean
+#   make lint | house | fuzz | bench | bench-faults | payload-arches | cover | dist | clean
 #
 # STATIC=: link with the system's shared libraries; the default needs only libc at run time, and
 # starts in a tenth of the time; STATIC=1 is an error where that is not possible. DEV=1: warnings are errors. SAN=1: ASan and UBSan, in a build directory of its own.
@@ -192,6 +192,10 @@ bench: all $(B)/bench/floor $(B)/bench/trips
 	@$(SETUP) bench
 	@t/bench/bench.sh
 
+# Figures of the code: sizes, complexity, cycles of includes, what nobody uses.
+house:
+	@python3 t/house.py
+
 # What the in-container program costs under load and abuse.
 bench-faults: payloads
 	@t/bench/faults.sh
@@ -240,6 +244,6 @@ dist:
 clean:
 	rm -rf build build-san build-cover dist
 
-.PHONY: all demo check check-all soak interop unit fuzz fuzz-replay lint bench bench-faults cover format install \
+.PHONY: all demo check check-all soak interop house unit fuzz fuzz-replay lint bench bench-faults cover format install \
 	uninstall dist clean FORCE
 .DELETE_ON_ERROR:
