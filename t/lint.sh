@@ -148,6 +148,11 @@ tierless() {
   for t in t/*/[0-9][0-9][0-9]-*.sh; do tier_of "$t" >/dev/null || echo "$t: no tier in its head (t/tiers.sh)"; done
 }
 
+# A test is spoken of by its number.
+same_numbers() {
+  printf '%s\n' t/*/[0-9][0-9][0-9]-*.sh | sed 's|-[^/]*$||' | uniq -d | sed 's/$/: the number of two tests/'
+}
+
 spdx() { grep -L 'SPDX-License-Identifier: MIT' "${host[@]}" "${inside[@]}" "${headers[@]}" "${scripts[@]}"; }
 
 check "clang-tidy has nothing to say" run_clang_tidy
@@ -163,6 +168,7 @@ check "no banned calls; libraries neither print nor exit" banned
 check "no function over 80 lines" long_functions "${host[@]}" "${inside[@]}" "${headers[@]}"
 check "every file names its licence" spdx
 check "every test says when it runs" tierless
+check "every test has a number of its own" same_numbers
 check "no registry's host name, no path of one machine, nothing else beside the folders" strays
 wait
 for i in "${!names[@]}"; do show "${names[i]}" "$out/$((i + 1))"; done
