@@ -153,6 +153,13 @@ same_numbers() {
   printf '%s\n' t/*/[0-9][0-9][0-9]-*.sh | sed 's|-[^/]*$||' | uniq -d | sed 's/$/: the number of two tests/'
 }
 
+# What begins with "#!" can be called by its name; what is sourced, or no program, cannot.
+modes() {
+  diff <(git ls-files -s -- ':!t/fuzz/corpus' | sed -n 's/^100755.*\t//p') \
+    <(git ls-files -z -- ':!t/fuzz/corpus' | xargs -0 awk '/^#!/ { print FILENAME } { nextfile }') |
+    sed -n 's/^< \(.*\)/\1: executable, without "#!"/p; s/^> \(.*\)/\1: not executable/p'
+}
+
 spdx() { grep -L 'SPDX-License-Identifier: MIT' "${host[@]}" "${inside[@]}" "${headers[@]}" "${scripts[@]}"; }
 
 check "clang-tidy has nothing to say" run_clang_tidy
@@ -169,6 +176,7 @@ check "no function over 80 lines" long_functions "${host[@]}" "${inside[@]}" "${
 check "every file names its licence" spdx
 check "every test says when it runs" tierless
 check "every test has a number of its own" same_numbers
+check "what can be called is executable, and nothing else" modes
 check "no registry's host name, no path of one machine, nothing else beside the folders" strays
 wait
 for i in "${!names[@]}"; do show "${names[i]}" "$out/$((i + 1))"; done
