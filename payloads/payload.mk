@@ -81,7 +81,10 @@ $(PAYLOAD_TEST_DIR)/libpayload.a: $(PAYLOAD_TEST_OBJ)
 	$(Q)rm -f $@ && $(AR) rcD $@ $^
 
 $(PAYLOAD_TEST_DIR)/test_payload_%: t/unit/test_payload_%.c $(PAYLOAD_TEST_DIR)/libpayload.a
-	$(Q)$(CC) $(PAYLOAD_CPP) $(PAYLOAD_SAN) $(PAYLOAD_WARN) $(call wraps,$<) -o $@ $^ -lcmocka -ljansson
+	$(Q)$(CC) $(PAYLOAD_CPP) $(PAYLOAD_SAN) $(PAYLOAD_WARN) -MMD -MP -MF $@.d $(call wraps,$<) -o $@ \
+		$< $(PAYLOAD_TEST_DIR)/libpayload.a -lcmocka -ljansson
+
+-include $(PAYLOAD_TESTS:=.d)
 
 -include $(PAYLOAD_TEST_OBJ:.o=.d)
 

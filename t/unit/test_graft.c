@@ -18,6 +18,7 @@
 
 #include "payloads/lib/wire.h"
 #include "t/unit/fake_engine.c"
+#include "t/unit/script.h"
 
 #define ID(four) four four four four four four four four four four four four four four four four
 #define TARGET ID("1234")
@@ -27,13 +28,7 @@
 #define NONCE "00112233445566778899aabbccddeeff"
 #define NAME "sbinject-graft-123412341234"
 
-enum { MAX_STEPS = 60, SLEEP_MS = 1000 };
-
-/* What the engine does on one connection. */
-struct script {
-	struct fake_step steps[MAX_STEPS];
-	size_t count;
-};
+enum { SLEEP_MS = 1000 };
 
 struct world {
 	struct script scripts[2];
@@ -71,32 +66,9 @@ int __wrap_nanosleep(const struct timespec *length, struct timespec *left)
 
 /* ---- the engine ---- */
 
-static void add_step(struct script *script, enum fake_do what, char *data)
-{
-	assert_true(script->count < MAX_STEPS);
-	script->steps[script->count++] = (struct fake_step){what, data, data ? strlen(data) : 0, 0};
-}
-
-/* Wait for a request and answer it, with more headers ("" or "Name: value\r\n"). */
-static void answer_with(
-	struct script *script, const char *status, const char *headers, const char *body)
-{
-	char *text;
-
-	assert_true(asprintf(&text, "HTTP/1.1 %s\r\n%sContent-Length: %zu\r\n\r\n%s", status,
-			    headers, strlen(body), body) > 0);
-	add_step(script, FAKE_REQUEST, NULL);
-	add_step(script, FAKE_SEND, text);
-}
-
-static void answer(struct script *script, const char *status, const char *body)
-{
-	answer_with(script, status, "", body);
-}
-
 static void answer_taken(struct script *script)
 {
-	answer(script, "409 Conflict", "{\"message\":\"the name is in use\"}");
+	script_answer(script, "409 Conflict", "{\"message\":\"the name is in use\"}");
 }
 
 static void answer_found(struct script *script, const char *id, const char *state,
@@ -107,7 +79,7 @@ static void answer_found(struct script *script, const char *id, const char *stat
 	snprintf(body, sizeof(body),
 		"{\"Id\":\"%s\",\"State\":{\"Status\":\"%s\"},\"Config\":{\"Labels\":{\"%s\":\"%s\"}}}",
 		id, state, label, value);
-	answer(script, "200 OK", body);
+	script_answer(script, "200 OK", body);
 }
 
 /* A helper of another run that has not been started. */
@@ -129,13 +101,7 @@ static void answer_running(struct script *script, const char *now, const char *z
 		"\"StartedAt\":\"2026-01-31T12:00:00.5%s\"},"
 		"\"Config\":{\"Labels\":{\"%s\":\"%s\"}}}",
 		FIRST, zone, GRAFT_LABEL, TARGET);
-	answer_with(script, "200 OK", *now ? headers : "", body);
-}
-
-static void free_script(struct script *script)
-{
-	for (size_t i = 0; i < script->count; i++)
-		free((char *)(uintptr_t)script->steps[i].data);
+	script_answer_with(script, "200 OK", *now ? headers : "", body);
 }
 
 static struct script *add_connection(struct world *w)
@@ -151,9 +117,7 @@ static struct script *begin_world(struct world *w)
 
 	*w = (struct world){.err = SB_ERR_INIT};
 	script = add_connection(w);
-	add_step(script, FAKE_REQUEST, NULL);
-	add_step(script, FAKE_SEND,
-		strdup("HTTP/1.1 200 OK\r\nApi-Version: 1.51\r\nContent-Length: 2\r\n\r\nOK"));
+	script_answer_with(script, "200 OK", "Api-Version: 1.51\r\n", "OK");
 	return script;
 }
 
@@ -184,18 +148,7 @@ static void close_world(struct world *w)
 	fake_free(w->fake);
 	json_decref(w->doc);
 	for (size_t i = 0; i < w->script_count; i++)
-		free_script(&w->scripts[i]);
-}
-
-/* How often that was sent on a connection. */
-static int count_sent(const struct world *w, size_t connection, const char *text)
-{
-	const char *at = fake_received(w->fake, connection, NULL);
-	int count = 0;
-
-	for (; (at = strstr(at, text)) != NULL; at++)
-		count++;
-	return count;
+		script_release(&w->scripts[i]);
 }
 
 /* ---- another run's ---- */
@@ -211,12 +164,12 @@ static void test_graft_begin__lets_each_rival_have_its_time(void **state)
 		answer_rival(script, FIRST);
 	for (int i = 0; i < 4; i++)
 		answer_rival(script, SECOND);
-	answer(script, "500 No", "{\"message\":\"no\"}");
+	script_answer(script, "500 No", "{\"message\":\"no\"}");
 	answer_found(script, TARGET, "running", "", "");
 	graft(&w);
 	assert_int_equal(w.err.code, SB_UNSUPPORTED);
-	assert_int_equal(count_sent(&w, 0, "POST /v1.51/containers/create"), 9);
-	assert_int_equal(count_sent(&w, 0, "DELETE "), 0);
+	assert_int_equal(script_count_sent(w.fake, 0, "POST /v1.51/containers/create"), 9);
+	assert_int_equal(script_count_sent(w.fake, 0, "DELETE "), 0);
 	close_world(&w);
 }
 
@@ -230,12 +183,12 @@ static void test_graft_begin__deletes_a_rival_that_was_forgotten(void **state)
 	answer_rival(script, FIRST);
 	for (int i = 0; i < 6; i++)
 		answer_rival(script, SECOND);
-	answer(script, "204 No Content", "");
-	answer(script, "500 No", "{\"message\":\"no\"}");
+	script_answer(script, "204 No Content", "");
+	script_answer(script, "500 No", "{\"message\":\"no\"}");
 	answer_found(script, TARGET, "running", "", "");
 	graft(&w);
-	assert_int_equal(count_sent(&w, 0, "DELETE "), 1);
-	assert_int_equal(count_sent(&w, 0, "DELETE /v1.51/containers/" SECOND), 1);
+	assert_int_equal(script_count_sent(w.fake, 0, "DELETE "), 1);
+	assert_int_equal(script_count_sent(w.fake, 0, "DELETE /v1.51/containers/" SECOND), 1);
 	close_world(&w);
 }
 
@@ -249,11 +202,11 @@ static int deletes_running(const char *now, const char *zone)
 	script = begin_world(&w);
 	for (int i = 0; i < 6; i++)
 		answer_running(script, now, zone);
-	answer(script, "204 No Content", "");
-	answer(script, "500 No", "{\"message\":\"no\"}");
+	script_answer(script, "204 No Content", "");
+	script_answer(script, "500 No", "{\"message\":\"no\"}");
 	answer_found(script, TARGET, "running", "", "");
 	graft(&w);
-	count = count_sent(&w, 0, "DELETE /v1.51/containers/" FIRST);
+	count = script_count_sent(w.fake, 0, "DELETE /v1.51/containers/" FIRST);
 	close_world(&w);
 	return count;
 }
@@ -279,18 +232,21 @@ static void test_graft_begin__asks_for_little(void **state)
 	script = begin_world(&w);
 	w.doc = json_pack("{s:{s:{s:{}, s:{}, s:{}, s:{}}}, s:{s:s}}", "Config", "Volumes",
 		"/data/../data/", "/a//./b \"", "none", "/..", "HostConfig", "Runtime", "crun");
-	answer(script, "500 No", "{\"message\":\"no\"}");
+	script_answer(script, "500 No", "{\"message\":\"no\"}");
 	answer_found(script, TARGET, "running", "", "");
 	graft(&w);
-	assert_int_equal(count_sent(&w, 0,
+	assert_int_equal(script_count_sent(w.fake, 0,
 				 "\"Tmpfs\":{\"/data\":\"size=64k\","
 				 "\"/a/b \\\"\":\"size=64k\"}"),
 		1);
-	assert_int_equal(count_sent(&w, 0, "\"Runtime\":\"crun\""), 1);
-	assert_int_equal(count_sent(&w, 0, "\"CgroupnsMode\":\"private\""), 1);
-	assert_int_equal(count_sent(&w, 0, "\"Memory\":67108871,\"MemorySwap\":67108871"), 1);
-	assert_int_equal(count_sent(&w, 0, "\"PidsLimit\":64"), 1);
-	assert_int_equal(count_sent(&w, 0, "\"Entrypoint\":[\"/.sbinject." NONCE "/abc.def\"]"), 1);
+	assert_int_equal(script_count_sent(w.fake, 0, "\"Runtime\":\"crun\""), 1);
+	assert_int_equal(script_count_sent(w.fake, 0, "\"CgroupnsMode\":\"private\""), 1);
+	assert_int_equal(
+		script_count_sent(w.fake, 0, "\"Memory\":67108871,\"MemorySwap\":67108871"), 1);
+	assert_int_equal(script_count_sent(w.fake, 0, "\"PidsLimit\":64"), 1);
+	assert_int_equal(
+		script_count_sent(w.fake, 0, "\"Entrypoint\":[\"/.sbinject." NONCE "/abc.def\"]"),
+		1);
 	close_world(&w);
 }
 
@@ -343,9 +299,8 @@ static struct script *lose_answer(struct world *w)
 {
 	struct script *script = begin_world(w);
 
-	add_step(script, FAKE_REQUEST, NULL);
-	add_step(script, FAKE_SEND, strdup("HTTP/1.1 201 Created\r\nContent-Length: 70\r\n\r\n{"));
-	add_step(script, FAKE_END, NULL);
+	script_reply(script, "HTTP/1.1 201 Created\r\nContent-Length: 70\r\n\r\n{");
+	script_add(script, FAKE_END, NULL);
 	return add_connection(w);
 }
 
@@ -356,15 +311,15 @@ static void test_graft_end__finds_one_that_was_lost(void **state)
 
 	(void)state;
 	script = lose_answer(&w);
-	answer(script, "404 Not Found", "{}");
+	script_answer(script, "404 Not Found", "{}");
 	answer_found(script, OURS, "created", GRAFT_RUN_LABEL, NONCE);
-	answer(script, "500 No", "{}");
-	answer(script, "204 No Content", "");
+	script_answer(script, "500 No", "{}");
+	script_answer(script, "204 No Content", "");
 	graft(&w);
 	assert_int_equal(w.err.code, SB_NO_ENGINE);
-	assert_int_equal(count_sent(&w, 0, "\"" GRAFT_RUN_LABEL "\":\"" NONCE "\""), 1);
-	assert_int_equal(count_sent(&w, 1, "GET /v1.51/containers/" NAME "/json"), 2);
-	assert_int_equal(count_sent(&w, 1, "DELETE /v1.51/containers/" OURS), 2);
+	assert_int_equal(script_count_sent(w.fake, 0, "\"" GRAFT_RUN_LABEL "\":\"" NONCE "\""), 1);
+	assert_int_equal(script_count_sent(w.fake, 1, "GET /v1.51/containers/" NAME "/json"), 2);
+	assert_int_equal(script_count_sent(w.fake, 1, "DELETE /v1.51/containers/" OURS), 2);
 	close_world(&w);
 }
 
@@ -378,8 +333,8 @@ static void test_graft_end__leaves_another_runs_alone(void **state)
 	for (int i = 0; i < 5; i++)
 		answer_found(script, FIRST, "running", GRAFT_RUN_LABEL, "another");
 	graft(&w);
-	assert_in_range(count_sent(&w, 1, "GET "), 2, 4);
-	assert_int_equal(count_sent(&w, 1, "DELETE "), 0);
+	assert_in_range(script_count_sent(w.fake, 1, "GET "), 2, 4);
+	assert_int_equal(script_count_sent(w.fake, 1, "DELETE "), 0);
 	close_world(&w);
 }
 
@@ -390,11 +345,11 @@ static void test_graft_end__looks_for_none_after_a_refusal(void **state)
 
 	(void)state;
 	script = begin_world(&w);
-	answer(script, "500 No", "{\"message\":\"no\"}");
+	script_answer(script, "500 No", "{\"message\":\"no\"}");
 	answer_found(script, TARGET, "running", "", "");
 	graft(&w);
 	assert_int_equal(w.err.code, SB_UNSUPPORTED);
-	assert_int_equal(count_sent(&w, 0, NAME "/json"), 0);
+	assert_int_equal(script_count_sent(w.fake, 0, NAME "/json"), 0);
 	close_world(&w);
 }
 

@@ -21,6 +21,7 @@
 #include "engine/race.h"
 
 #include "t/unit/fake_engine.c"
+#include "t/unit/script.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define VICTIM "--victim"
@@ -32,7 +33,7 @@
 #define EXPOSED FOUND(RUNS "," MOUNTS)
 #define CALL(method, what) method " /v1.51/containers/" ID "/" what
 
-enum { MAX_STEPS = 40, LIMIT_MS = 60000 };
+enum { LIMIT_MS = 60000 };
 
 extern char **environ;
 
@@ -89,12 +90,6 @@ static void test_eng_race_in_build__goes_by_the_day(void **state)
 
 /* ---- an engine ---- */
 
-/* What it does on one connection. */
-struct script {
-	struct fake_step steps[MAX_STEPS];
-	size_t count;
-};
-
 struct world {
 	struct script scripts[3];
 	const struct fake_step *all[3];
@@ -104,45 +99,26 @@ struct world {
 	struct sb_err err;
 };
 
-static void add_step(struct script *script, enum fake_do what, char *data)
-{
-	assert_true(script->count < MAX_STEPS);
-	script->steps[script->count++] = (struct fake_step){what, data, data ? strlen(data) : 0, 0};
-}
-
-/* Wait for a request and answer it. */
-static void answer(struct script *script, const char *head, const char *body)
-{
-	char *text;
-
-	assert_true(asprintf(&text, "HTTP/1.1 %s\r\nContent-Length: %zu\r\n\r\n%s", head,
-			    strlen(body), body) > 0);
-	add_step(script, FAKE_REQUEST, NULL);
-	add_step(script, FAKE_SEND, text);
-}
-
 static void done(struct script *script)
 {
-	add_step(script, FAKE_REQUEST, NULL);
-	add_step(script, FAKE_SEND, strdup("HTTP/1.1 204 No Content\r\n\r\n"));
+	script_reply(script, "HTTP/1.1 204 No Content\r\n\r\n");
 }
 
 /* A look, at a file that is not there. */
 static void answer_look(struct script *script)
 {
-	add_step(script, FAKE_REQUEST, NULL);
-	add_step(script, FAKE_SEND, strdup("HTTP/1.1 404 No\r\nContent-Length: 9\r\n\r\n"));
+	script_reply(script, "HTTP/1.1 404 No\r\nContent-Length: 9\r\n\r\n");
 }
 
 /* A connection; the first is the client's, the second the guard's. */
 static struct script *add_connection(struct world *w, const char *server)
 {
 	struct script *script = &w->scripts[w->script_count];
-	char head[200];
+	char headers[200];
 
 	w->all[w->script_count++] = script->steps;
-	snprintf(head, sizeof(head), "200 OK\r\nApi-Version: 1.51\r\nServer: %s", server);
-	answer(script, head, "OK");
+	snprintf(headers, sizeof(headers), "Api-Version: 1.51\r\nServer: %s\r\n", server);
+	script_answer_with(script, "200 OK", headers, "OK");
 	return script;
 }
 
@@ -158,8 +134,7 @@ static void close_world(struct world *w)
 	eng_interrupted = 0;
 	fake_free(w->fake);
 	for (size_t i = 0; i < w->script_count; i++)
-		for (size_t k = 0; k < w->scripts[i].count; k++)
-			free((char *)(uintptr_t)w->scripts[i].steps[k].data);
+		script_release(&w->scripts[i]);
 }
 
 /* One look into a container; nothing more comes after it. */
@@ -171,16 +146,6 @@ static int look(struct world *w)
 	eng_close(sb_steal(w->client));
 	fake_stop(w->fake);
 	return ret;
-}
-
-static int count_sent(const struct world *w, size_t connection, const char *text)
-{
-	const char *at = fake_received(w->fake, connection, NULL);
-	int count = 0;
-
-	for (; (at = strstr(at, text)) != NULL; at++)
-		count++;
-	return count;
 }
 
 /* That these were sent in this order, among others. */
@@ -216,13 +181,13 @@ static void test_eng_archive__leaves_others_running(void **state)
 		struct script *script = add_connection(&w, rows[i].server);
 
 		if (rows[i].found)
-			answer(script, "200 OK", rows[i].found);
+			script_answer(script, "200 OK", rows[i].found);
 		if (rows[i].version)
-			answer(script, "200 OK", rows[i].version);
+			script_answer(script, "200 OK", rows[i].version);
 		answer_look(script);
 		open_world(&w);
 		assert_int_equal(look(&w), 1);
-		assert_int_equal(count_sent(&w, 0, "pause"), 0);
+		assert_int_equal(script_count_sent(w.fake, 0, "pause"), 0);
 		assert_int_equal(fake_connections(w.fake), 1);
 		close_world(&w);
 	}
@@ -236,14 +201,14 @@ static void test_eng_archive__is_dared_or_refused(void **state)
 		struct script *script = add_connection(&w, OLD);
 
 		if (caution == ENG_REFUSE)
-			answer(script, "200 OK", EXPOSED);
+			script_answer(script, "200 OK", EXPOSED);
 		else
 			answer_look(script);
 		open_world(&w);
 		eng_set_caution(w.client, caution);
 		assert_int_equal(look(&w), caution == ENG_REFUSE ? -1 : 1);
 		assert_int_equal(w.err.code, caution == ENG_REFUSE ? SB_UNSUPPORTED : SB_OK);
-		assert_int_equal(count_sent(&w, 0, "pause"), 0);
+		assert_int_equal(script_count_sent(w.fake, 0, "pause"), 0);
 		close_world(&w);
 	}
 }
@@ -260,8 +225,8 @@ static struct script *begin_exposed(struct world *w)
 
 	*w = (struct world){.err = SB_ERR_INIT};
 	script = add_connection(w, OLD);
-	answer(script, "200 OK", EXPOSED);
-	answer(script, "200 OK", EXPOSED);
+	script_answer(script, "200 OK", EXPOSED);
+	script_answer(script, "200 OK", EXPOSED);
 	return script;
 }
 
@@ -279,8 +244,8 @@ static void test_eng_archive__looks_while_it_is_paused(void **state)
 	open_world(&w);
 	assert_int_equal(look(&w), 1);
 	assert_order(&w, 0, paused_look);
-	assert_int_equal(count_sent(&w, 0, "POST "), 2);
-	assert_int_equal(count_sent(&w, 1, "POST "), 0);
+	assert_int_equal(script_count_sent(w.fake, 0, "POST "), 2);
+	assert_int_equal(script_count_sent(w.fake, 1, "POST "), 0);
 	close_world(&w);
 }
 
@@ -291,8 +256,10 @@ static void test_eng_archive__waits_for_another_runs_pause(void **state)
 
 	(void)state;
 	script = begin_exposed(&w);
-	answer(script, "409 Conflict", "{\"message\":\"Container " ID " is already paused\"}");
-	answer(script, "500 No", "{\"message\":\"OCI runtime pause failed: unable to freeze\"}");
+	script_answer(
+		script, "409 Conflict", "{\"message\":\"Container " ID " is already paused\"}");
+	script_answer(
+		script, "500 No", "{\"message\":\"OCI runtime pause failed: unable to freeze\"}");
 	done(script);
 	answer_look(script);
 	done(script);
@@ -300,8 +267,8 @@ static void test_eng_archive__waits_for_another_runs_pause(void **state)
 	open_world(&w);
 	assert_int_equal(look(&w), 1);
 	assert_order(&w, 0, paused_look);
-	assert_int_equal(count_sent(&w, 0, CALL("POST", "pause ")), 3);
-	assert_int_equal(count_sent(&w, 0, CALL("POST", "unpause ")), 1);
+	assert_int_equal(script_count_sent(w.fake, 0, CALL("POST", "pause ")), 3);
+	assert_int_equal(script_count_sent(w.fake, 0, CALL("POST", "unpause ")), 1);
 	close_world(&w);
 }
 
@@ -313,12 +280,12 @@ static void test_eng_archive__waits_for_programs_to_start(void **state)
 	(void)state;
 	w = (struct world){.err = SB_ERR_INIT};
 	script = add_connection(&w, OLD);
-	answer(script, "200 OK", EXPOSED);
-	answer(script, "200 OK", FOUND(RUNS "," MOUNTS ",\"ExecIDs\":[\"e1\",\"e2\"]"));
-	answer(script, "200 OK", "{\"Running\":true,\"Pid\":7,\"ExitCode\":null}");
-	answer(script, "200 OK", "{\"Running\":true,\"Pid\":0,\"ExitCode\":null}");
-	answer(script, "200 OK", FOUND(RUNS "," MOUNTS ",\"ExecIDs\":[\"e2\"]"));
-	answer(script, "200 OK", "{\"Running\":false,\"Pid\":0,\"ExitCode\":0}");
+	script_answer(script, "200 OK", EXPOSED);
+	script_answer(script, "200 OK", FOUND(RUNS "," MOUNTS ",\"ExecIDs\":[\"e1\",\"e2\"]"));
+	script_answer(script, "200 OK", "{\"Running\":true,\"Pid\":7,\"ExitCode\":null}");
+	script_answer(script, "200 OK", "{\"Running\":true,\"Pid\":0,\"ExitCode\":null}");
+	script_answer(script, "200 OK", FOUND(RUNS "," MOUNTS ",\"ExecIDs\":[\"e2\"]"));
+	script_answer(script, "200 OK", "{\"Running\":false,\"Pid\":0,\"ExitCode\":0}");
 	done(script);
 	answer_look(script);
 	done(script);
@@ -355,7 +322,7 @@ static void test_eng_hold__is_one_pause_for_several(void **state)
 	assert_order(&w, 0,
 		(const char *const[]){
 			CALL("POST", "pause "), "%2F1", "%2F2", CALL("POST", "unpause "), NULL});
-	assert_int_equal(count_sent(&w, 0, "pause "), 2);
+	assert_int_equal(script_count_sent(w.fake, 0, "pause "), 2);
 	close_world(&w);
 }
 
@@ -368,16 +335,16 @@ static void test_eng_archive__does_nothing_where_it_cannot_pause(void **state)
 
 	(void)state;
 	script = begin_exposed(&w);
-	answer(script, "500 No", "{\"message\":\"cannot pause: cgroups not configured\"}");
+	script_answer(script, "500 No", "{\"message\":\"cannot pause: cgroups not configured\"}");
 	add_connection(&w, OLD);
 	open_world(&w);
 	assert_int_equal(look(&w), -1);
 	assert_int_equal(w.err.code, SB_UNSUPPORTED);
 	assert_non_null(strstr(w.err.text, "cgroups not configured"));
 	assert_non_null(strstr(w.err.text, "--no-pause"));
-	assert_int_equal(count_sent(&w, 0, "archive"), 0);
-	assert_int_equal(count_sent(&w, 0, "unpause"), 0);
-	assert_int_equal(count_sent(&w, 1, "unpause"), 0);
+	assert_int_equal(script_count_sent(w.fake, 0, "archive"), 0);
+	assert_int_equal(script_count_sent(w.fake, 0, "unpause"), 0);
+	assert_int_equal(script_count_sent(w.fake, 1, "unpause"), 0);
 	close_world(&w);
 }
 
@@ -389,17 +356,17 @@ static void test_eng_archive__unpauses_after_an_interrupt(void **state)
 	(void)state;
 	script = begin_exposed(&w);
 	done(script);
-	add_step(script, FAKE_REQUEST, NULL);
-	add_step(script, FAKE_SIGNAL, NULL);
-	add_step(script, FAKE_STALL, NULL);
+	script_add(script, FAKE_REQUEST, NULL);
+	script_add(script, FAKE_SIGNAL, NULL);
+	script_add(script, FAKE_STALL, NULL);
 	add_connection(&w, OLD);
 	w.all[w.script_count] = w.scripts[w.script_count].steps;
 	done(&w.scripts[w.script_count++]);
 	open_world(&w);
 	assert_int_equal(look(&w), -1);
 	assert_int_equal(w.err.code, SB_INTERRUPTED);
-	assert_int_equal(count_sent(&w, 2, CALL("POST", "unpause ")), 1);
-	assert_int_equal(count_sent(&w, 1, "unpause"), 0);
+	assert_int_equal(script_count_sent(w.fake, 2, CALL("POST", "unpause ")), 1);
+	assert_int_equal(script_count_sent(w.fake, 1, "unpause"), 0);
 	close_world(&w);
 }
 
@@ -413,13 +380,13 @@ static void test_eng_archive__leaves_unpausing_to_the_guard(void **state)
 	script = begin_exposed(&w);
 	done(script);
 	answer_look(script);
-	answer(script, "500 No", "{\"message\":\"try again\"}");
+	script_answer(script, "500 No", "{\"message\":\"try again\"}");
 	script = add_connection(&w, OLD);
-	answer(script, "500 No", "{\"message\":\"try again\"}");
+	script_answer(script, "500 No", "{\"message\":\"try again\"}");
 	done(script);
 	open_world(&w);
 	assert_int_equal(look(&w), 1);
-	assert_int_equal(count_sent(&w, 1, CALL("POST", "unpause ")), 2);
+	assert_int_equal(script_count_sent(w.fake, 1, CALL("POST", "unpause ")), 2);
 	close_world(&w);
 }
 
@@ -463,12 +430,12 @@ static void test_eng_guard__unpauses_for_one_that_is_killed(void **state)
 	(void)state;
 	script = begin_exposed(&w);
 	done(script);
-	add_step(script, FAKE_REQUEST, NULL);
-	add_step(script, FAKE_SIGNAL, NULL);
-	add_step(script, FAKE_STALL, NULL);
+	script_add(script, FAKE_REQUEST, NULL);
+	script_add(script, FAKE_SIGNAL, NULL);
+	script_add(script, FAKE_STALL, NULL);
 	script = add_connection(&w, OLD);
 	done(script);
-	add_step(script, FAKE_SIGNAL, NULL);
+	script_add(script, FAKE_SIGNAL, NULL);
 	w.fake = fake_start(w.all, w.script_count);
 	pid = start_victim(w.fake);
 	await_signal();
@@ -476,8 +443,8 @@ static void test_eng_guard__unpauses_for_one_that_is_killed(void **state)
 	waitpid(pid, NULL, 0);
 	await_signal();
 	fake_stop(w.fake);
-	assert_int_equal(count_sent(&w, 0, "unpause"), 0);
-	assert_int_equal(count_sent(&w, 1, CALL("POST", "unpause ")), 1);
+	assert_int_equal(script_count_sent(w.fake, 0, "unpause"), 0);
+	assert_int_equal(script_count_sent(w.fake, 1, CALL("POST", "unpause ")), 1);
 	close_world(&w);
 }
 

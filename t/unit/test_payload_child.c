@@ -13,9 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,66 +22,25 @@
 #include "payloads/sandbox-tools/child/child.h"
 #include "payloads/sandbox-tools/child/process.h"
 
-/* A loop with children, as the server has it. */
-struct world {
-	struct loop loop;
-	struct loop_watch signals;
-	struct loop_timer limit;
-	struct children *children;
-};
-
-static struct world *world;
-
-static void on_signal(struct loop_watch *watch, uint32_t events)
-{
-	struct signalfd_siginfo info;
-
-	(void)events;
-	assert_int_equal(io_read(watch->fd, &info, sizeof(info)), sizeof(info));
-	children_reap(world->children);
-}
-
-static void on_limit(struct loop_timer *timer)
-{
-	(void)timer;
-	fail_msg("the loop runs for too long");
-}
+#include "t/unit/world.h"
 
 static int set_up(void **state)
 {
-	sigset_t set;
-
 	(void)state;
-	world = calloc(1, sizeof(*world));
-	assert_int_equal(loop_open(&world->loop), 0);
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	world->signals.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	world->signals.ready = on_signal;
-	assert_int_equal(loop_watch(&world->loop, &world->signals, EPOLLIN), 0);
-	world->children = children_new(&world->loop, 022);
+	world_open();
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	children_free(world->children);
-	close(world->signals.fd);
-	loop_close(&world->loop);
-	free(world);
+	world_close();
 	return 0;
 }
 
-/* Runs the loop until something calls loop_stop. */
 static void run(void)
 {
-	world->limit.due = on_limit;
-	loop_set_timer(&world->loop, &world->limit, 60000);
-	world->loop.stopped = false;
-	assert_int_equal(loop_run(&world->loop), 0);
-	loop_clear_timer(&world->loop, &world->limit);
+	world_run(60000);
 }
 
 static void on_time(struct loop_timer *timer)

@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +22,8 @@
 #include "payloads/sandbox-tools/exec_remote/input.h"
 #include "payloads/sandbox-tools/exec_remote/queue.h"
 #include "payloads/sandbox-tools/exec_remote/stream.h"
+
+#include "t/unit/world.h"
 
 /* wrap: io_now child_start */
 
@@ -141,59 +141,22 @@ static void test_held__repeats_what_is_not_acknowledged(void **state)
 
 /* ---- the loop ---- */
 
-struct world {
-	struct loop loop;
-	struct loop_watch signals;
-	struct loop_timer limit;
-	struct children *children;
-	struct jobs *jobs;
-	struct memory_share waiting; /* in streams that belong to no job */
-};
-
-static struct world *world;
-
-static void on_signal(struct loop_watch *watch, uint32_t events)
-{
-	struct signalfd_siginfo info;
-
-	(void)events;
-	assert_int_equal(io_read(watch->fd, &info, sizeof(info)), sizeof(info));
-	children_reap(world->children);
-}
-
-static void on_limit(struct loop_timer *timer)
-{
-	(void)timer;
-	fail_msg("the loop runs for too long");
-}
+static struct jobs *jobs;
+static struct memory_share waiting; /* in streams that belong to no job */
 
 static int set_up(void **state)
 {
-	sigset_t set;
-
 	(void)state;
 	signal(SIGPIPE, SIG_IGN);
-	world = calloc(1, sizeof(*world));
-	world->waiting.max = JOBS_OUTPUT_MAX;
-	assert_int_equal(loop_open(&world->loop), 0);
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	world->signals.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	world->signals.ready = on_signal;
-	assert_int_equal(loop_watch(&world->loop, &world->signals, EPOLLIN), 0);
-	world->children = children_new(&world->loop, 022);
-	world->jobs = jobs_new(&world->loop, world->children, MEMORY_ANY);
+	world_open();
+	waiting = (struct memory_share){.max = JOBS_OUTPUT_MAX};
+	jobs = jobs_new(&world->loop, world->children, MEMORY_ANY);
 	return 0;
 }
 
 static void run(int ms)
 {
-	world->limit.due = on_limit;
-	loop_set_timer(&world->loop, &world->limit, ms * 10);
-	world->loop.stopped = false;
-	assert_int_equal(loop_run(&world->loop), 0);
-	loop_clear_timer(&world->loop, &world->limit);
+	world_run(ms * 10);
 }
 
 static void stop_loop(void *cookie)
@@ -207,11 +170,8 @@ static int tear_down(void **state)
 	(void)state;
 	children_end_all(world->children, 0, 2000, stop_loop, NULL);
 	run(5000);
-	jobs_free(world->jobs);
-	children_free(world->children);
-	close(world->signals.fd);
-	loop_close(&world->loop);
-	free(world);
+	jobs_free(jobs);
+	world_close();
 	return 0;
 }
 
@@ -233,7 +193,7 @@ static void test_stream__stops_reading_when_full_and_goes_on(void **state)
 
 	(void)state;
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-	assert_int_equal(stream_open(&stream, &world->loop, &world->waiting, ends[0]), 0);
+	assert_int_equal(stream_open(&stream, &world->loop, &waiting, ends[0]), 0);
 	pid = fork();
 	if (pid == 0) {
 		static char block[65536];
@@ -271,7 +231,7 @@ static void test_stream__gives_up_without_loss(void **state)
 
 	(void)state;
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-	assert_int_equal(stream_open(&stream, &world->loop, &world->waiting, ends[0]), 0);
+	assert_int_equal(stream_open(&stream, &world->loop, &waiting, ends[0]), 0);
 	assert_int_equal(write(ends[1], "last \xe2\x82", 7), 7);
 	stream_give_up(&stream, &sinks);
 	assert_int_equal(sinks.count, 1);
@@ -290,11 +250,11 @@ static void test_stream__gives_up_without_loss(void **state)
 static void test_stream_cut__does_not_begin_inside_a_character(void **state)
 {
 	struct stream stream = {
-		.loop = &world->loop, .all = &world->waiting, .ended = true, .paused = true};
+		.loop = &world->loop, .all = &waiting, .ended = true, .paused = true};
 	struct buf text = BUF_INIT(1000);
 
 	(void)state;
-	world->waiting.used = 9;
+	waiting.used = 9;
 	queue_put(&stream.queue, queue_block("abc\xe2\x82\xac"
 					     "def",
 					 9));
@@ -302,7 +262,7 @@ static void test_stream_cut__does_not_begin_inside_a_character(void **state)
 	assert_int_equal(stream_cut(&stream, 5), 6);
 	assert_int_equal(stream_take(&stream, 100, &text), 0);
 	assert_int_equal(text.len, 3);
-	assert_int_equal(world->waiting.used, 0);
+	assert_int_equal(waiting.used, 0);
 	stream_close(&stream);
 	buf_release(&text);
 }
@@ -315,16 +275,16 @@ static void test_stream__has_to_do_with_little_when_others_have_much(void **stat
 	int ends[2];
 
 	(void)state;
-	world->waiting.used = world->waiting.max;
+	waiting.used = waiting.max;
 	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
 	assert_int_equal(fcntl(ends[1], F_SETPIPE_SZ, 1 << 19) > 0, 1);
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(write(ends[1], block, sizeof(block)), sizeof(block));
-	assert_int_equal(stream_open(&stream, &world->loop, &world->waiting, ends[0]), 0);
+	assert_int_equal(stream_open(&stream, &world->loop, &waiting, ends[0]), 0);
 	run(5000);
 	assert_true(stream.paused);
 	assert_in_range(stream.queue.len, STREAM_LEAST, 2 * STREAM_LEAST);
-	assert_int_equal(world->waiting.used, world->waiting.max + stream.queue.len);
+	assert_int_equal(waiting.used, waiting.max + stream.queue.len);
 	/* who takes it gets more, and all of it in the end */
 	close(ends[1]);
 	while (!stream.ended) {
@@ -333,7 +293,7 @@ static void test_stream__has_to_do_with_little_when_others_have_much(void **stat
 	}
 	assert_int_equal(stream_take(&stream, SIZE_MAX, &text), 0);
 	assert_int_equal(text.len, 20 * sizeof(block));
-	assert_int_equal(world->waiting.used, world->waiting.max);
+	assert_int_equal(waiting.used, waiting.max);
 	stream_close(&stream);
 	buf_release(&text);
 }
@@ -424,14 +384,14 @@ static pid_t start_pid(const char *command)
 	struct job_order order = {.command = command};
 	pid_t pid;
 
-	assert_int_equal(jobs_start(world->jobs, &order, &pid), 0);
-	assert_non_null(jobs_find(world->jobs, pid));
+	assert_int_equal(jobs_start(jobs, &order, &pid), 0);
+	assert_non_null(jobs_find(jobs, pid));
 	return pid;
 }
 
 static struct job *start(const char *command)
 {
-	return jobs_find(world->jobs, start_pid(command));
+	return jobs_find(jobs, start_pid(command));
 }
 
 /* One whose end is there to be heard of: a poll waits a second for it, which is short on a busy
@@ -442,7 +402,7 @@ static struct job *start_and_end(const char *command)
 	siginfo_t info;
 
 	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
-	return jobs_find(world->jobs, pid);
+	return jobs_find(jobs, pid);
 }
 
 /* Polls and waits. */
@@ -567,8 +527,8 @@ static void test_job_kill__tells_what_there_is_memory_for(void **state)
 	snprintf(said, sizeof(said), "%s/said", dir);
 	snprintf(command, sizeof(command),
 		"head -c 3000000 /dev/zero | tr '\\0' x; touch %s; sleep 100", said);
-	jobs_free(world->jobs);
-	world->jobs = jobs_new(&world->loop, world->children, 32 << 20);
+	jobs_free(jobs);
+	jobs = jobs_new(&world->loop, world->children, 32 << 20);
 	job = start(command);
 	for (int i = 0; i < 1000 && access(said, F_OK) < 0; i++)
 		let_happen();
@@ -606,14 +566,14 @@ static void test_jobs__keeps_what_has_ended_for_a_minute(void **state)
 		for (int k = 0; k < phases[i].count; k++) {
 			struct job_order order = {.command = ""};
 
-			assert_int_equal(jobs_start(world->jobs, &order, &pids[n++]), 0);
+			assert_int_equal(jobs_start(jobs, &order, &pids[n++]), 0);
 			if (k % 100 == 99)
 				let_happen();
 		}
 		let_happen();
 		left = 0;
 		for (int k = 0; k < n; k++)
-			left += jobs_find(world->jobs, pids[k]) != NULL;
+			left += jobs_find(jobs, pids[k]) != NULL;
 		assert_int_equal(left, phases[i].left);
 	}
 	unreal = 0;
@@ -628,7 +588,7 @@ static void test_jobs_stop__answers_who_waits(void **state)
 	make(&asker);
 	job_poll(job, 0, &asker.waiter);
 	assert_int_equal(asker.answers, 0);
-	jobs_stop(world->jobs);
+	jobs_stop(jobs);
 	assert_int_equal(asker.answers, 1);
 	assert_int_equal(asker.report.state, JOB_RUNNING);
 }

@@ -17,6 +17,7 @@
 
 #include "payloads/lib/wire.h"
 #include "t/unit/fake_engine.c"
+#include "t/unit/script.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define PONG                                                                        \
@@ -87,18 +88,6 @@ static struct fake_engine *visit(
 	return fake;
 }
 
-static int count_sent(const struct fake_engine *fake, const char *text)
-{
-	size_t len;
-	const char *at = fake_received(fake, 0, &len), *end = at + len;
-	int count = 0;
-
-	/* among archives, which are not text */
-	for (; (at = memmem(at, (size_t)(end - at), text, strlen(text))) != NULL; at++)
-		count++;
-	return count;
-}
-
 static void test_visit_ask__tells_what_it_cannot_delete(void **state)
 {
 	static const struct fake_step steps[] = {FAKE_ANSWER(PONG), FAKE_ANSWER(PUT_DONE),
@@ -126,7 +115,7 @@ static void test_visit_ask__uploads_again_what_docker_could_not_take(void **stat
 	(void)state;
 	fake = visit((const struct fake_step *const[]){steps}, 1, "", &err);
 	assert_null(strstr(err.text, "its root could not be opened"));
-	assert_int_equal(count_sent(fake, "PUT /v1.51/containers/" ID "/archive"), 3);
+	assert_int_equal(script_count_sent(fake, 0, "PUT /v1.51/containers/" ID "/archive"), 3);
 	fake_free(fake);
 }
 
@@ -150,10 +139,13 @@ static void test_visit_ask__brings_what_is_not_ours_anew(void **state)
 
 		fake = visit(
 			(const struct fake_step *const[]){steps, streams[i]}, 2, "run-1", &err);
-		assert_int_equal(count_sent(fake, "HEAD /v1.51/containers/" ID "/archive"), 1);
-		assert_int_equal(count_sent(fake, "PUT /v1.51/containers/" ID "/archive"), 1);
-		assert_int_equal(count_sent(fake, "/.sbinject/run-1\""), 1);
-		assert_int_equal(count_sent(fake, "POST /v1.51/containers/" ID "/exec"), 2);
+		assert_int_equal(
+			script_count_sent(fake, 0, "HEAD /v1.51/containers/" ID "/archive"), 1);
+		assert_int_equal(
+			script_count_sent(fake, 0, "PUT /v1.51/containers/" ID "/archive"), 1);
+		assert_int_equal(script_count_sent(fake, 0, "/.sbinject/run-1\""), 1);
+		assert_int_equal(
+			script_count_sent(fake, 0, "POST /v1.51/containers/" ID "/exec"), 2);
 		fake_free(fake);
 	}
 }
