@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: injection and a call of every tool work in real userlands of several distributions and ages,
-# as validate.sh tells, which anybody can run over images of their own.
+# as t/validate.sh tells, which anybody can run over images of their own.
 # tier: check
 # engines: docker28 podman58
 # images: bullseye bookworm trixie forky sid musl busybox distroless scratch
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 need_sbinject
-validate() { run "$top/t/live/validate.sh" -s "$SBINJECT" "$@"; }
+validate() { run "$top/t/validate.sh" -s "$SBINJECT" "$@"; }
 
 # To make a container takes Podman's way of storing images many seconds.
 with_shell='bullseye bookworm trixie forky sid musl busybox'
@@ -55,7 +55,7 @@ fi
 validate sbinject-test/none:1
 is 'no such image: exit' "$rc" 1
 like 'no such image: said' "$out" 'sbinject-test/none:1 .*no container: '
-SBINJECT=/bin/false run "$top/t/live/validate.sh" sbinject-test/scratch:1
+SBINJECT=/bin/false run "$top/t/validate.sh" sbinject-test/scratch:1
 is 'a program that fails: exit' "$rc" 1
 is 'nothing is left' "$(api "$ENGINE" GET '/containers/json?all=1' | jq '[.[].Names[0] | select(test("validate"))] | length')" 0
 done_testing

@@ -4,7 +4,7 @@
 # that the docker or podman command reaches, sbinject injects, every tool makes a call, and the
 # container is removed. Unlike the tests this uses the engine of whoever runs it, and pulls images.
 set -u -o pipefail
-top=$(cd "$(dirname "$0")/../.." && pwd)
+top=$(cd "$(dirname "$0")/.." && pwd)
 
 usage() {
   cat <<-END
@@ -13,7 +13,7 @@ usage() {
 	  -c   docker or podman, default the first of them that is found; docker heeds DOCKER_HOST
 	       and contexts, podman CONTAINER_HOST, and sbinject speaks to the same engine
 	For example:
-	  t/live/validate.sh ubuntu:16.04 ubuntu:24.04 debian:11 kalilinux/kali-rolling alpine \\
+	  t/validate.sh ubuntu:16.04 ubuntu:24.04 debian:11 kalilinux/kali-rolling alpine \\
 	    fedora rockylinux:9 gcr.io/distroless/static cgr.dev/chainguard/wolfi-base nixos/nix
 	END
 }
