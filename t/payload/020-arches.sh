@@ -9,10 +9,8 @@
 . "$(dirname "$(realpath "$0")")/lib.sh"
 top=$(dirname "$(realpath "$0")")/../..
 
-rpc() { # rpc METHOD [PARAMS]
-	# shellcheck disable=SC2086	# nothing, for the native one
-	printf '{"jsonrpc":"2.0","method":"%s","id":1,"params":%s}' "$1" "${2:-"{}"}" | $emulator "$program" exec
-}
+# shellcheck disable=SC2086	# nothing, for the native one
+tool() { $emulator "$program" "$@"; }
 result() { rpc "$@" | jq -r '.result // .error'; }
 edit() { rpc text_editor "$(printf '{"command":"%s","path":"%s",%s}' "$1" "$W/$a/file" "$2")" | jq -r '.result // .error' >"$W/said"; }
 

@@ -78,8 +78,7 @@ is "$(server_pid)" "$pid" '… from the same server'
 rm "$D/sandbox-tools.sock"
 is "$(server_pid)" "$pid" '… and a call right after the removal finds it'
 touch "$D/other"; mv "$D/other" "$D/sandbox-tools.sock"
-gone() { ! kill -0 "$pid" 2>/dev/null; }
-wait_for gone; ok $? 'a server whose socket was replaced exits'
+wait_for gone "$pid"; ok $? 'a server whose socket was replaced exits'
 rm "$D/sandbox-tools.sock"
 
 # what is removed, by root inside for one, comes back, and no job is lost with it
@@ -101,9 +100,9 @@ is "$(fds "$pid")" "$(ls -l "/proc/$pid/fd" | grep -cE 'null|pipe:|server-std|so
 in_world stop-server; is "$?:$(servers):$(jq -c . "$D/shutdown-status.json")" '0:0:{"errors":[]}' '… and it can be stopped'
 pid=$(server_pid); mkdir "$R/theirs"; chown 1000 "$R/theirs"
 until rm -rf "$D" 2>/dev/null && mv -T "$R/theirs" "$D" 2>/dev/null; do :; done
-wait_for gone; ok $? 'one whose directory is another user'"'"'s now exits'; rmdir "$D"
+wait_for gone "$pid"; ok $? 'one whose directory is another user'"'"'s now exits'; rmdir "$D"
 cp "$R/t" "$R/brief"; env -i /usr/sbin/chroot "$R" /brief start-server >/dev/null; pid=$(server_pid)
-rm "$R/brief"; rm -rf "$D" 2>/dev/null; wait_for gone; ok $? 'so does one whose program was removed, too'; rm -rf "$D"
+rm "$R/brief"; rm -rf "$D" 2>/dev/null; wait_for gone "$pid"; ok $? 'so does one whose program was removed, too'; rm -rf "$D"
 is "$(servers)" 0 'nothing runs'
 
 echo '{"pid": 1, "created_at": 1.5}' >"$W/pid"; mkdir -m 700 "$D"; cp "$W/pid" "$D/server.pid"

@@ -9,7 +9,6 @@ chmod 777 "$R/docs"
 F=/docs/f
 # ed COMMAND JSON-MEMBERS [UID]: result, or code and message of the error
 params() { printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"%s"%s},"id":1}' "$1" "${2:+,$2}"; }
-show() { jq -r 'if .error then "\(.error.code) \(.error.message)" else .result end'; }
 ed() { params "$1" "$2" | timeout 120 env -i /usr/sbin/chroot --userspec="${3:-0}:${3:-0}" --groups= "$R" /t exec 2>"$W/err" | show; }
 at() { ed "$1" "\"path\":\"$2\"${3:+,$3}" "${4:-}"; }
 H="Here's the result of running \`cat -n\` on"

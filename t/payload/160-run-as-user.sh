@@ -18,7 +18,6 @@ team2:x:2001:agents
 END
 V=INSPECT_SANDBOX_JSON_RPC_RESPONSE_MAX_BYTES
 params() { printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"%s","path":"%s","_run_as_user":%s%s},"id":%s}\n' "$1" "$2" "$3" "${4:+,$4}" "${ID:-1}"; }
-show() { jq -r 'if .error then "\(.error.code) \(.error.message)" else .result end'; }
 # ed UID COMMAND PATH USER [MORE]
 ed() {
 	uid=$1

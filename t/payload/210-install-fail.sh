@@ -4,7 +4,7 @@
 # tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc var/tmp opt etc
-before=$(listing | sed 's/ [0-9]*\.[0-9]* / /')
+before=$(plain)
 fails() { # fails CODE NAME [JQ]: install fails with that code, and nothing has changed
 	pre=$(listing)
 	put; out=$(run_staged "${3:-}" 2>"$W/err")
@@ -106,11 +106,11 @@ uninstall >/dev/null; rm -rf "$C"
 # a failing upgrade brings the old release back
 install >/dev/null; pid=$(server_pid)
 cp "$PROGRAM" "$W/other"; printf x >>"$W/other"
-plain() { listing | grep -vE '/\.server( |/)' | sed 's/ [0-9]*\.[0-9]* / /'; }
-pre=$(plain)
+unserved() { plain | grep -vE '/\.server( |/)'; }
+pre=$(unserved)
 put "$W/other"; out=$(run_staged '.start=["no-such-command"]')
 is "$(echo "$out" | jq -c '[.ok,.code]')" '[false,"start"]' 'an upgrade that fails'
-is "$(plain)" "$pre" '… leaves the old files'
+is "$(unserved)" "$pre" '… leaves the old files'
 is "$(call sandbox_tools_describe | jq -r .result.sha256)" "$HEX" '… and an old service that runs, at the latest with the next call'
 uninstall >/dev/null
 rm "$R/etc/precious"
@@ -124,5 +124,5 @@ is "$(cat "$W"/out.* | jq -c .started | grep -c true):$(cat "$W"/out.* | jq .pid
 is "$(ls "$R/.sbinject" | grep -c "$first")" 1 '… a delivery of another run is left alone'
 exec 9<"$R/.sbinject/lock"; flock 9; put; out=$(run_staged '.timeout_ms=300'); is "$(echo "$out" | jq -c '[.ok,.code]')" '[false,"busy"]' 'a held lock: busy'
 exec 9<&-; uninstall >/dev/null
-is "$(plain)" "$before" 'in the end everything is as it was'
+is "$(unserved)" "$before" 'in the end everything is as it was'
 done_testing

@@ -4,10 +4,9 @@
 # tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc var/tmp opt etc
-before=$(listing)
+before=$(plain)
 H=$R/.sbinject
-name() { printf %s "$1" | sha256sum | sed 's/ .*//;s/^/run-/'; }
-A=$(name a) B1=$(name b)
+A=$(kept_name a) B1=$(kept_name b)
 inode() { stat -c %i "$1"; }
 from() { # from NAME COMMAND [JQ]: run what is kept
 	NONCE=$(nonce); STAGED=
@@ -29,17 +28,17 @@ for thing in 'mkdir -p' mkfifo 'ln -s /etc' 'cp /etc/hostname'; do
 	rm -rf "${H:?}/$A"; $thing "$H/$A"
 	is "$(from "$B1" install '.keep="'"$A"'"' | jq -c .ok):$(inode "$H/$A")" "true:$(inode "$H/$HEX")" "in the way of it: $thing"
 done
-for i in $(seq 30); do ln "$H/$HEX" "$H/$(name "$i")"; done
-cp "$H/$HEX" "$H/$(name other)"
+for i in $(seq 30); do ln "$H/$HEX" "$H/$(kept_name "$i")"; done
+cp "$H/$HEX" "$H/$(kept_name other)"
 from "$A" install '.keep="'"$A"'"' >/dev/null
-is "$(ls "$H" | grep -c run-):$(ls "$H" | grep -c "$A"):$(ls "$H" | grep -c "$(name other)")" '17:1:0' 'no more than 16 others stay, and no other file'
+is "$(ls "$H" | grep -c run-):$(ls "$H" | grep -c "$A"):$(ls "$H" | grep -c "$(kept_name other)")" '17:1:0' 'no more than 16 others stay, and no other file'
 for bad in '"x"' '"run-"' "\"$A.\"" '"run-../etc"' 5 "\"$(echo "$A" | tr a-f A-F)\"" null; do
 	is "$(from "$A" install ".keep=$bad" | jq -c '[.ok,.what]')" '[false,"the request'"'"'s '"'keep'"' is missing or malformed"]' "a malformed name: $bad"
 done
 cp "$PROGRAM" "$W/other"; printf x >>"$W/other"
-put "$W/other"; out=$(run_staged '.start=["no-such-command"]|.keep="'"$(name new)"'"')
-is "$(echo "$out" | jq -c .code):$(ls "$H" | grep -c "$(name new)"):$(ls "$H" | grep -c "$A")" '"start":0:1' 'a failed upgrade keeps the old name and not the new'
+put "$W/other"; out=$(run_staged '.start=["no-such-command"]|.keep="'"$(kept_name new)"'"')
+is "$(echo "$out" | jq -c .code):$(ls "$H" | grep -c "$(kept_name new)"):$(ls "$H" | grep -c "$A")" '"start":0:1' 'a failed upgrade keeps the old name and not the new'
 put "$W/other"; out=$(run_staged '.keep="'"$B1"'"')
 is "$(echo "$out" | jq -c .ok):$(ls "$H" | grep run-)" "true:$B1" 'an upgrade removes the names of the old program'
-is "$(printf '{"nonce":"%s","home":"/.sbinject"}\n' "$(nonce)" | env -i /usr/sbin/chroot "$R" "/.sbinject/$B1" uninstall | jq -c .ok):$(listing | sed 's/ [0-9]*\.[0-9]* / /')" "true:$(echo "$before" | sed 's/ [0-9]*\.[0-9]* / /')" 'uninstall under that name leaves nothing'
+is "$(printf '{"nonce":"%s","home":"/.sbinject"}\n' "$(nonce)" | env -i /usr/sbin/chroot "$R" "/.sbinject/$B1" uninstall | jq -c .ok):$(plain)" "true:$before" 'uninstall under that name leaves nothing'
 done_testing

@@ -6,7 +6,6 @@
 world w tmp proc var/tmp opt etc precious
 H=$R/.sbinject
 C=$(dirname "$R$CONTRACT")
-plain() { listing | sed 's/ [0-9]*\.[0-9]* / /'; }
 before=$(plain)
 theirs() { # theirs FILE…: of another user, in a home that was theirs
 	chown -h 65534 "$@"

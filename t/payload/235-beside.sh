@@ -4,7 +4,6 @@
 # tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc var/tmp opt etc
-plain() { listing | sed 's/ [0-9]*\.[0-9]* / /'; }
 before=$(plain)
 H=$R/tmp/.sbinject
 beside() { # beside COMMAND FILTER: deliver, and run it with one question

@@ -5,7 +5,6 @@
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc var/tmp opt etc
 C=$(dirname "$R$CONTRACT")
-plain() { listing | sed 's/ [0-9]*\.[0-9]* / /'; }
 before=$(plain)
 undo() { # undo BORN: what sbinject does when a receipt does not come
 	printf '{"nonce":"%s","home":"/.sbinject","discard":["%s"],"born":"%s"}\n' "$(nonce)" "$HEX.$1" "$1" | in_world uninstall

@@ -4,21 +4,11 @@
 # tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc var/tmp opt etc
-plain() { listing | sed 's/ [0-9]*\.[0-9]* / /'; }
 before=$(plain)
 D=$R/.server
 
 # calls during an uninstall
-bad=
-for i in $(seq 10); do
-	install >/dev/null
-	for n in 1 2 3; do
-		(while [ -e "$R$CONTRACT" ]; do request remote_version 1 | env -i /usr/sbin/chroot "$R" "$CONTRACT" exec; done >/dev/null 2>&1; touch "$W/done.$n") &
-	done
-	sleep 0.05; out=$(uninstall)
-	wait_for test -e "$W/done.1" -a -e "$W/done.2" -a -e "$W/done.3"; rm -f "$W"/done.*
-	[ "$(echo "$out" | jq -c .ok):$(servers)" = true:0 ] && [ "$(plain)" = "$before" ] || bad="$bad $i:$out:$(servers):$(plain | tail -n 3)"
-done
+remove_among_callers '' "$R$CONTRACT" env -i /usr/sbin/chroot "$R" "$CONTRACT" exec
 is "$bad" '' 'uninstall among calls: nothing runs afterwards, nothing is left'
 (cd "$R" && cp t gone)
 request remote_version 1 >"$W/req"

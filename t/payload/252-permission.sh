@@ -5,12 +5,10 @@
 # tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc var/tmp opt etc
-plain() { listing | sed 's/ [0-9]*\.[0-9]* / /'; }
 before=$(plain)
 H=$R/.sbinject
 cp "$PROGRAM" "$W/other"; printf x >>"$W/other"; OTHER=$(sha256sum "$W/other" | cut -d' ' -f1)
-name() { printf %s "$1" | sha256sum | sed 's/ .*//;s/^/run-/'; }
-MINE=$(name mine) THEIRS=$(name theirs)
+MINE=$(kept_name mine) THEIRS=$(kept_name theirs)
 kept() { # kept NAME COMMAND: run what is kept
 	env -i /usr/sbin/chroot "$R" "/.sbinject/$1" "$2"
 }
@@ -42,16 +40,7 @@ ln -s "$OTHER" "$H/current"; uninstall "/.sbinject/$OTHER" >/dev/null
 put; is "$(request remote_version 1 | kept "$STAGED" exec 2>&1):$(plain)" "error: '/.sbinject/$STAGED' was removed:$before" '… nor is anything left of a delivery that comes too late'
 
 # callers by that name, and a removal
-bad=
-for i in $(seq 10); do
-	install '.keep="'"$MINE"'"' >/dev/null
-	for n in 1 2 3; do
-		(while [ -e "$H/$MINE" ]; do request remote_version 1 | kept "$MINE" pipe; done >/dev/null 2>&1; touch "$W/done.$n") &
-	done
-	sleep 0.05; out=$(uninstall)
-	wait_for test -e "$W/done.1" -a -e "$W/done.2" -a -e "$W/done.3"; rm -f "$W"/done.*
-	[ "$(echo "$out" | jq -c .ok):$(servers)" = true:0 ] && [ "$(plain)" = "$before" ] || bad="$bad $i:$out:$(servers):$(plain | tail -n 3)"
-done
+remove_among_callers '.keep="'"$MINE"'"' "$H/$MINE" kept "$MINE" pipe
 is "$bad" '' 'a removal among callers: nothing runs afterwards, nothing is left'
 
 # started from a name that another release clears away before it is its turn

@@ -10,9 +10,8 @@ mkdir -m 755 "$W/d"
 is_root || chown "$TEST_UID" "$W/d"
 export INSPECT_SANDBOX_TOOLS_DIR="$W/d"
 T=$TOOL
-rpc() { printf '%s' "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"$1\",\"params\":$2}" | "$T" exec; }
+tool() { "$T" "$@"; }
 reply() { rpc "exec_remote_$1" "$2"; }
-start() { reply start "$(jq -nc --arg c "$1" '{command:$c}'"${2:+ + $2}")" | jq .result.pid; }
 poll() { reply poll "{\"pid\":$1,\"ack_seq\":${2:-0}}"; }
 # the whole of it: state, code, texts, with everything acknowledged on the way
 finish() { # finish PID: polls until the end; sets out, err, code, polls
@@ -20,11 +19,6 @@ finish() { # finish PID: polls until the end; sets out, err, code, polls
 	out=$(cat "$W/out") err=$(cat "$W/err")
 }
 job() { finish "$(start "$@")"; } # job COMMAND [JQ]
-message() { jq -r '"\(.error.code) \(.error.message)"'; }
-gone() { ! kill -0 "$1" 2>/dev/null; }
-ms() { echo $(($(date +%s%N) / 1000000)); }
-server() { jq .pid "$W/d/server.pid"; }
-rss() { awk '/VmRSS/ {print $2}' "/proc/$(server)/status"; }
 reads() { awk '/^syscr/ {print $2}' "/proc/$(server)/io"; }
 
 # ---- one command, one reply ----
@@ -48,12 +42,12 @@ a=$(start 'echo a; sleep 0.2'); b=$(start 'echo b; sleep 0.1'); c=$(start 'echo 
 finish "$c"; x=$out; finish "$a"; x=$x$out; finish "$b"; is "$x$out" cab '… and their own output'
 
 # ---- long polls ----
-pid=$(start 'sleep 4; echo late'); t=$(ms)
+pid=$(start 'sleep 4; echo late'); t=$(now)
 is "$(poll "$pid" | jq -c '.result|[.state,.exit_code,.stdout]')" '["running",null,""]' 'a quiet job is running'
-t=$(($(ms) - t)); [ $t -ge 900 ] && within $t 2000; ok $? "… told after a second ($t ms)"
-t=$(ms); finish "$pid"; t=$(($(ms) - t)); is "$out:$code" 'late:0' 'its end is told'
+t=$(($(now) - t)); [ $t -ge 900 ] && within $t 2000; ok $? "… told after a second ($t ms)"
+t=$(now); finish "$pid"; t=$(($(now) - t)); is "$out:$code" 'late:0' 'its end is told'
 within $t 5000; ok $? "… when it comes ($t ms)"
-pid=$(start 'echo 1; until [ -e go ]; do sleep 0.05; done; echo 2; echo 3'); t=$(ms); poll "$pid" >"$W/r"; t=$(($(ms) - t))
+pid=$(start 'echo 1; until [ -e go ]; do sleep 0.05; done; echo 2; echo 3'); t=$(now); poll "$pid" >"$W/r"; t=$(($(now) - t))
 is "$(jq -r .result.stdout "$W/r")" 1 'output ends the waiting'; within $t 400; ok $? "… at once ($t ms)"; touch go
 finish "$pid" 1; is "$out" '1
 2
@@ -135,7 +129,7 @@ third' 'input, then writes, in order'
 bad=0; for i in $(seq 100); do p=$(start true '{input:"hello"}'); [ "$p" -gt 0 ] 2>/dev/null || bad=$((bad + 1)); poll "$p" | grep -q '"completed"' || bad=$((bad + 1)); done
 is $bad 0 'input_nobody_reads_is_no_error: 100 times to true'
 jq -nc '{jsonrpc:"2.0",id:1,method:"exec_remote_start",params:{command:"sleep 900",input:("x"*1000000)}}' >"$W/big"
-t=$(ms); pid=$("$T" exec <"$W/big" | jq .result.pid); t=$(($(ms) - t)); [ "$pid" -gt 0 ] && within $t 5000; ok $? "input_nobody_reads_does_not_hold_up_the_start: 1 MB ($t ms)"
+t=$(now); pid=$("$T" exec <"$W/big" | jq .result.pid); t=$(($(now) - t)); [ "$pid" -gt 0 ] && within $t 5000; ok $? "input_nobody_reads_does_not_hold_up_the_start: 1 MB ($t ms)"
 reply kill "{\"pid\":$pid,\"ack_seq\":0}" | jq -e .result >/dev/null; ok $? '… and it can be killed'
 jq -nc '{jsonrpc:"2.0",id:1,method:"exec_remote_start",params:{command:"sleep 0.3; wc -c",input:("x"*20000000)}}' >"$W/big"
 finish "$("$T" exec <"$W/big" | jq .result.pid)"; is "$out" 20000000 'no_limit_of_1_MiB_on_requests: 20 MB of input, slowly read'
@@ -186,33 +180,33 @@ done
 is "$n:$end" '105500000:"end\n"' 'a_backlog_beyond_100_MiB_loses_nothing: it goes on when somebody reads'
 
 # ---- kill ----
-pid=$(start 'echo before; sleep 100'); sleep 0.2; t=$(ms)
+pid=$(start 'echo before; sleep 100'); sleep 0.2; t=$(now)
 is "$(reply kill "{\"pid\":$pid,\"ack_seq\":0}" | jq -c .result)" '{"seq":1,"stdout":"before\n","stderr":""}' 'kill brings the output'
-t=$(($(ms) - t)); within $t 2000; ok $? "… at once ($t ms)"
+t=$(($(now) - t)); within $t 2000; ok $? "… at once ($t ms)"
 is "$(reply kill "{\"pid\":$pid,\"ack_seq\":0}" | message)" "-32099 No job found with pid $pid" 'a second kill is an error'
 pid=$(start 'echo out; exit 3'); sleep 0.2
 is "$(reply kill "{\"pid\":$pid,\"ack_seq\":0}" | jq -r .result.stdout)" out 'kill of a job that has ended'
 pid=$(start 'sleep 201 & sleep 202 | cat & echo $!; wait'); sleep 0.2; reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; sleep 0.1
 is "$(pgrep -fc 'sleep 20[12]')" 0 'children and pipelines die with the job'
-pid=$(start 'setsid sleep 203 & setsid sh -c "sleep 204; :" & timeout 100 sleep 205 & wait'); sleep 0.3; t=$(ms); reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(ms) - t)); sleep 0.2
+pid=$(start 'setsid sleep 203 & setsid sh -c "sleep 204; :" & timeout 100 sleep 205 & wait'); sleep 0.3; t=$(now); reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(now) - t)); sleep 0.2
 is "$(pgrep -fc 'sleep 20[345]')" 0 'so do children in other sessions and groups'; within $t 900; ok $? "kill_does_not_wait_for_pipes_of_escaped_children ($t ms)"
-pid=$(start 'trap "" TERM; sleep 206 & echo $$; while :; do wait; sleep 0.1; done'); sleep 0.3; t=$(ms)
-reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(ms) - t)); [ $t -ge 4900 ] && within $t 6500; ok $? "who ignores TERM is killed after 5 s ($t ms)"
+pid=$(start 'trap "" TERM; sleep 206 & echo $$; while :; do wait; sleep 0.1; done'); sleep 0.3; t=$(now)
+reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(now) - t)); [ $t -ge 4900 ] && within $t 6500; ok $? "who ignores TERM is killed after 5 s ($t ms)"
 gone "$pid" && [ "$(pgrep -fc 'sleep 206')" = 0 ]; ok $? '… with its children'
-pid=$(start '(trap "" TERM; exec sleep 207) & sleep 208'); sleep 0.3; t=$(ms); reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(ms) - t))
+pid=$(start '(trap "" TERM; exec sleep 207) & sleep 208'); sleep 0.3; t=$(now); reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(now) - t))
 within $t 2000; ok $? "a child that ignores TERM delays the reply no more than 1 s ($t ms)"
 wait_for eval '[ "$(pgrep -fc "sleep 20[78]")" = 0 ]'; ok $? '… and is killed nevertheless'
-pid=$(start 'sleep 100'); kill -STOP "$pid"; t=$(ms); reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(ms) - t)); within $t 2000; ok $? "a stopped job need not be killed hard ($t ms)"
+pid=$(start 'sleep 100'); kill -STOP "$pid"; t=$(now); reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(now) - t)); within $t 2000; ok $? "a stopped job need not be killed hard ($t ms)"
 pid=$(start 'echo x; sleep 100'); poll "$pid" >/dev/null; (poll "$pid" 1 >"$W/p") & bg=$!; sleep 0.3; reply kill "{\"pid\":$pid,\"ack_seq\":1}" >"$W/k"; wait $bg
 is "$(jq -r .result.state "$W/p"):$(jq .result.seq "$W/k")" 'killed:2' 'a poll under way learns of the kill'
 
 # ---- what stays behind ----
-t=$(ms); job 'sleep 301 & echo started'; t=$(($(ms) - t))
+t=$(now); job 'sleep 301 & echo started'; t=$(($(now) - t))
 is "$out:$code" 'started:0' 'a background process holds the pipes'; within $t 5000; ok $? "… the end is told after 1 s ($t ms)"
 is "$(pgrep -fc 'sleep 301')" 1 '… and it lives on'
 job '(sleep 1.3; echo more; echo more; sleep 1; echo alive >'"$W/alive"') & echo started'
 wait_for test -s "$W/alive"; ok $? 'a background process may go on writing'
-job 'yes & echo started'; n=$(reads) t=$(ms); sleep 1; n=$(($(reads) - n)) t=$(($(ms) - t))
+job 'yes & echo started'; n=$(reads) t=$(now); sleep 1; n=$(($(reads) - n)) t=$(($(now) - t))
 [ $n -gt 0 ] && [ $((n * 10)) -lt $((3 * t)) ]; ok $? "… also without end, which is read a little at a time ($n times in $t ms)"
 pkill -x yes
 pid=$(start 'sleep 5; echo lost'); (timeout 0.3 "$T" exec '{"jsonrpc":"2.0","id":1,"method":"exec_remote_poll","params":{"pid":'"$pid"',"ack_seq":0}}' >/dev/null); reply kill "{\"pid\":$pid}" >/dev/null

@@ -4,14 +4,12 @@
 # tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 
-rpc() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "$2" | "$T" exec; }
+tool() { "$T" "$@"; }
 T=$PROGRAM
-start() { rpc exec_remote_start "$(jq -nc --arg c "$1" '{command:$c}')" | jq .result.pid; }
 run() { rpc exec_remote_poll "{\"pid\":$(start "$1"),\"ack_seq\":0}" >/dev/null; }
 place() { mkdir -m "${2:-755}" "$W/$1"; export INSPECT_SANDBOX_TOOLS_DIR="$W/$1"; }
 status() { jq -c . "$W/$1/shutdown-status.json"; }
 left() { pgrep -fc "sleep $1" || :; }
-ms() { echo $(($(date +%s%N) / 1000000)); }
 # a job for each way to get away; NN names the sleepers
 scatter() {
 	run "sleep 1000$1 >/dev/null 2>&1 &"
@@ -26,8 +24,8 @@ scatter() {
 place a
 scatter 1
 [ "$(left '100[0-7]1')" -ge 8 ]; ok $? 'jobs and what they left behind'
-pid=$(start 'sleep 50'); (rpc exec_remote_poll "{\"pid\":$pid,\"ack_seq\":0}" >"$W/p"; ms >"$W/p.ms") & bg=$!
-sleep 0.3; t=$(ms); "$T" stop-server; is $? 0 'stop-server'; d=$(($(ms) - t))
+pid=$(start 'sleep 50'); (rpc exec_remote_poll "{\"pid\":$pid,\"ack_seq\":0}" >"$W/p"; now >"$W/p.ms") & bg=$!
+sleep 0.3; t=$(now); "$T" stop-server; is $? 0 'stop-server'; d=$(($(now) - t))
 is "$(left '100[0-7]1')" 0 'nothing is left'
 within $d 2000; ok $? "… soon ($d ms)"
 is "$(status a)" '{"errors":[]}' 'a clean status'
@@ -40,7 +38,7 @@ wait $bg; is "$(jq -r .result.state "$W/p")" running 'a poll under way is answer
 	scatter 2
 	start 'trap "" TERM; (trap "" TERM; exec sleep 10082) & while :; do sleep 10092; done' >/dev/null
 	left '100[0-9]2' >"$W/b.before"
-	t=$(ms); "$T" stop-server; echo $? >"$W/b.exit"; echo $(($(ms) - t)) >"$W/b.ms"
+	t=$(now); "$T" stop-server; echo $? >"$W/b.exit"; echo $(($(now) - t)) >"$W/b.ms"
 	left '100[0-9]2' >"$W/b.after"
 ) & b=$!
 (
@@ -49,7 +47,7 @@ wait $bg; is "$(jq -r .result.state "$W/p")" running 'a poll under way is answer
 	# ignores TERM, and starts another one each time it hears it
 	start 'trap "setsid sleep 10083 &" TERM; while :; do sleep 10093 & wait; done' >/dev/null
 	sleep 0.3
-	t=$(ms); "$T" stop-server; echo $? >"$W/c.exit"; echo $(($(ms) - t)) >"$W/c.ms"
+	t=$(now); "$T" stop-server; echo $? >"$W/c.exit"; echo $(($(now) - t)) >"$W/c.ms"
 	left '100[0-9]3' >"$W/c.after"
 ) & c=$!
 (
@@ -62,7 +60,7 @@ wait $bg; is "$(jq -r .result.state "$W/p")" running 'a poll under way is answer
 	chmod 755 "$T" "$W" "$W/t"
 	start "exec $W/immortal --reuid=0 --clear-groups sleep 10074" >"$W/d.pid"
 	start "sleep 10084" >/dev/null
-	t=$(ms); "$T" stop-server 2>"$W/d.err"; echo $? >"$W/d.exit"; echo $(($(ms) - t)) >"$W/d.ms"
+	t=$(now); "$T" stop-server 2>"$W/d.err"; echo $? >"$W/d.exit"; echo $(($(now) - t)) >"$W/d.ms"
 	left 10084 >"$W/d.after"
 ) & d=$!
 (

@@ -22,9 +22,6 @@ full_world() {
 	done
 }
 
-rpc() { # rpc METHOD PARAMS
-	printf '{"jsonrpc":"2.0","method":"%s","id":1,"params":%s}' "$1" "${2:-"{}"}" | in_world exec
-}
 new() { rpc bash_session_new_session "${1:-"{}"}" | jq -r '.result.session_name // .error'; }
 
 # say SESSION INPUT [WAIT [IDLE [LIMIT]]]: what printf makes of INPUT; prints the output
@@ -35,13 +32,6 @@ say() {
 	rpc bash_session "$(cat "$W/params")" | jq -rj '.result // .error'
 }
 restart() { rpc bash_session '{"session_name":"'"$1"'","restart":true}'; }
-now() { date +%s%3N; }
-alive() { # no zombies
-	for p; do
-		case $(cut -d' ' -f3 "/proc/$p/stat" 2>/dev/null) in '' | Z) return 1 ;; esac
-	done
-}
-gone() { for p; do ! alive "$p" || return 1; done; }
 
 full_world w
 export TOOL_ENV='PATH=/usr/bin:/bin HOME=/root PS1=$'
@@ -138,7 +128,7 @@ say BashSession 'yes\n' 1 >/dev/null; sleep 3
 server=$(server_pid)
 say BashSession '\003' 2 0.5 2048 >/dev/null
 like "$(say BashSession 'echo; echo alive\n' 5 0.5 2048)" '*alive' 'a flood can be interrupted'
-peak=$(awk '/VmHWM/ {print $2}' "/proc/$server/status"); [ "$peak" -lt 100000 ]; costs $? "… and cost no memory ($peak kB)"
+peak=$(peak "$server"); [ "$peak" -lt 100000 ]; costs $? "… and cost no memory ($peak kB)"
 t=$(now); say BashSession 'head -c 30000000 /dev/zero | tr "\\\\0" z; echo; echo DONE\n' 1 0.1 1000 >/dev/null
 until say BashSession '' 1 0.1 1000 | grep -q DONE; do within $(($(now) - t)) 20000 || break; done
 within $(($(now) - t)) 15000; ok $? "30 MB through a terminal in $(($(now) - t)) ms"
@@ -159,7 +149,7 @@ t=$(now); like "$(restart BashSession)" '*restarted*' 'restart_does_not_wait_for
 within $t 10000; ok $? "… $t ms"
 like "$(hear BashSession 'PS1=; echo new\n' '*new')" '*new' '… the new one works'
 # shellcheck disable=SC2046
-wait_for gone $(cat "$W/pids"); ok $? 'restart_ends_the_old_shell_and_its_children'
+wait_for dead $(cat "$W/pids"); ok $? 'restart_ends_the_old_shell_and_its_children'
 say BashSession 'sleep 100\n' 0 >/dev/null
 (say BashSession '' 60 >"$W/out"; now >"$W/t") & j=$!
 sleep 0.5; t=$(now); restart BashSession >/dev/null; wait $j
@@ -184,12 +174,11 @@ is "$(cat "$W/a" "$W/b" | tr '\n' ' ')$(($(cat "$W/ta") < 7000 && $(cat "$W/tb")
 (W=$W/3; mkdir -p "$W"; say BashSession_5 'cat\n' 30 >/dev/null) & a=$!
 sleep 0.5; say BashSession_5 '\003' 2 >/dev/null; wait $a; is "$(say BashSession_5 'echo c\n')" c 'an interrupt passes a waiting call'
 
-rss() { awk '/VmRSS/ {print $2}' "/proc/$server/status"; }
-before=$(rss); t=$(now)
+before=$(rss "$server"); t=$(now)
 for i in $(seq 200); do request bash_session_new_session "$i"; echo; done | in_world pipe >"$W/out"
 is "$(jq -r .result.session_name "$W/out" | sort -u | wc -l)" 200 "200 sessions in $(($(now) - t)) ms"
 say BashSession_150 '' >/dev/null; say BashSession_150 'PS1=\n' >/dev/null; is "$(say BashSession_150 'echo here\n')" here '… one of them'
-[ $(($(rss) - before)) -lt 8000 ]; costs $? "… for $(($(rss) - before)) kB"
+[ $(($(rss "$server") - before)) -lt 8000 ]; costs $? "… for $(($(rss "$server") - before)) kB"
 
 # ---- errors ----
 code() { jq -c '.error.code'; }

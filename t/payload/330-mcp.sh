@@ -18,9 +18,6 @@ done
 cp "$FAKE" "$R/fake"
 export TOOL_ENV='PATH=/usr/bin:/bin FROM=starter'
 
-rpc() { # rpc METHOD PARAMS
-	printf '{"jsonrpc":"2.0","method":"%s","id":1,"params":%s}' "$1" "${2:-"{}"}" | in_world exec
-}
 launch() { rpc mcp_launch_server '{"server_params":{"command":"python3","args":["/fake"]'"${1:+,$1}"'}}' | jq -c '.result // .error'; }
 # ask SESSION METHOD [PARAMS [ID]]: the inner reply, or the error
 ask() { rpc mcp_send_request '{"session_id":'"$1"',"request":{"jsonrpc":"2.0","id":'"${4:-1}"',"method":"'"$2"'","params":'"${3:-"{}"}"'}}' | jq -c '.result // .error'; }
@@ -30,12 +27,6 @@ lines() {
 	s=$1
 	shift
 	ask "$s" raw "$(for l; do printf '%s\n' "$l"; done | jq -Rnc '{lines:[inputs]}')"
-}
-now() { date +%s%3N; }
-gone() {
-	for p; do
-		case $(cut -d' ' -f3 "/proc/$p/stat" 2>/dev/null) in '' | Z) ;; *) return 1 ;; esac
-	done
 }
 R1='{"jsonrpc":"2.0","id":1,"result":'
 OK='{"jsonrpc":"2.0","id":ID,"result":{}}'
@@ -101,8 +92,8 @@ is "$(cat "$W"/r.* | jq 'select(.id == .result.held).id' | sort -un | wc -l)" 30
 ask 1 big '{"size":1048576}' >"$W/out"; is "$(jq -r .result.x "$W/out" | wc -c)" 1048577 'large_response: 1 MiB in one line'
 t=$(now); printf '{"jsonrpc":"2.0","method":"mcp_send_request","id":1,"params":{"session_id":1,"request":{"jsonrpc":"2.0","id":1,"method":"big","params":{"size":100000000}}}}' | in_world exec | wc -c >"$W/n"
 [ "$(cat "$W/n")" -gt 100000000 ]; ok $? "100 MB in one line ($(($(now) - t)) ms)"
-echo "# server peak $(awk '/VmHWM/ {print $2}' "/proc/$(server_pid)/status") kB, now $(awk '/VmRSS/ {print $2}' "/proc/$(server_pid)/status") kB"
-[ "$(awk '/VmRSS/ {print $2}' "/proc/$(server_pid)/status")" -lt 8000 ]; costs $? 'the memory is given back'
+echo "# server peak $(peak "$(server_pid)") kB, now $(rss "$(server_pid)") kB"
+[ "$(rss "$(server_pid)")" -lt 8000 ]; costs $? 'the memory is given back'
 head -c 3000000 /dev/zero | tr '\0' x | jq -Rsc '{jsonrpc:"2.0",method:"mcp_send_request",id:1,params:{session_id:1,request:{jsonrpc:"2.0",id:1,method:"echo",params:{x:.}}}}' | in_world exec >"$W/out"
 is "$(jq -r .result.result.line "$W/out" | jq -r .params.x | wc -c)" 3000001 'a request of 3 MB'
 (ask 1 deaf '{"seconds":10}' >"$W/out") & j=$!
@@ -128,7 +119,7 @@ s=$(launch); ask "$s" spawn | jq -r '.result.pids[]' >"$W/pids"; ask "$s" env | 
 sleep 0.3; t=$(now); is "$(end "$s")" '{"jsonrpc": "2.0", "result": null, "id": 1}' 'kill'; wait $j
 is "$(cat "$W/out")" "$(failure 'MCP server session terminated with requests pending.' 5)" 'kill_fails_pending_requests'
 # shellcheck disable=SC2046
-wait_for gone $(cat "$W/pids"); ok $? 'kill_ends_the_group_and_all_descendants'
+wait_for dead $(cat "$W/pids"); ok $? 'kill_ends_the_group_and_all_descendants'
 within $(($(now) - t)) 3000; ok $? '… soon'
 is "$(ask "$s" echo)" "{\"code\":-32098,\"message\":\"KeyError($s)\"}" 'the session is gone'
 bad=
@@ -152,7 +143,7 @@ sleep 0.3; t=$(now); in_world stop-server; is "$?" 0 'stop-server'; t=$(($(now) 
 within $t 12000; ok $? "stop_server_bounds_inflight_requests ($t ms)"
 like "$(cat "$W/out")" '*666*session terminated*' '… which are answered'
 # shellcheck disable=SC2046
-wait_for gone $(cat "$W/pids"); ok $? '… nothing is left'
+wait_for dead $(cat "$W/pids"); ok $? '… nothing is left'
 is "$(jq -c . "$R/.server/shutdown-status.json")" '{"errors":[]}' '… a clean status'
 
 # ---- the limit ----

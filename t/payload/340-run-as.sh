@@ -17,8 +17,7 @@ serve() {
 	chown "$1" "$W/d$1"
 	export INSPECT_SANDBOX_TOOLS_DIR="$W/d$1"
 }
-rpc() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "$2" | $AS "$T" exec; }
-message() { jq -r '"\(.error.code) \(.error.message)"'; }
+tool() { $AS "$T" "$@"; }
 WHO='echo $(id -u):$(id -g):$(id -G):$HOME'
 
 # Each prints what $WHO does as that user, or the error: TOOL_as USER [ENV]

@@ -8,13 +8,7 @@
 mkdir -m 755 "$W/d"
 export INSPECT_SANDBOX_TOOLS_DIR="$W/d"
 T=$PROGRAM
-rpc() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "${2:-"{}"}" | "$T" exec; }
-start() { rpc exec_remote_start "$(jq -nc --arg c "$1" '{command:$c}'"${2:+ + $2}")" | jq .result.pid; }
-server() { jq .pid "$W/d/server.pid"; }
-alive() { # no zombies
-	case $(cut -d' ' -f3 "/proc/$1/stat" 2>/dev/null) in '' | Z) return 1 ;; esac
-}
-gone() { for p; do ! alive "$p" || return 1; done; }
+tool() { "$T" "$@"; }
 # waits PID N: does the server hold so many descriptors?
 waits() { [ "$(ls "/proc/$1/fd" | wc -l)" -ge "$2" ]; }
 each_server() { # each_server COMMAND…: for what has become one, or is about to
@@ -40,28 +34,28 @@ caught() {
 }
 "$T" start-server >/dev/null
 pid=$(start 'sleep 1000'); caught 'a poll' exec_remote_poll "{\"pid\":$pid,\"ack_seq\":0}"
-wait_for gone "$pid"; ok $? '… the job is ended'
+wait_for dead "$pid"; ok $? '… the job is ended'
 is "$(rpc exec_remote_poll "{\"pid\":$pid}" | jq -r .error.message)" "No job found with pid $pid" '… and unknown to the new server'
 pid=$(start 'trap "" TERM; while :; do sleep 1; done'); sleep 0.3
 caught 'a kill' exec_remote_kill "{\"pid\":$pid}"
-wait_for gone "$pid"; ok $? '… the job is ended, although it ignores TERM'
+wait_for dead "$pid"; ok $? '… the job is ended, although it ignores TERM'
 rpc bash_session_new_session >/dev/null
 rpc bash_session '{"session_name":"BashSession","wait_for_output":1,"idle_timeout":0.3,"input":"sleep 1010 & sleep 1011 & echo $$ $!\n"}' | jq -r .result | grep -oE '[0-9]{2,}' >"$W/pids"
 caught 'an interaction' bash_session '{"session_name":"BashSession","wait_for_output":100,"idle_timeout":100,"input":"cat\n"}'
 # shellcheck disable=SC2046
-wait_for gone $(cat "$W/pids"); ok $? '… shell and background jobs are gone'
+wait_for dead $(cat "$W/pids"); ok $? '… shell and background jobs are gone'
 is "$(pgrep -fc 'sleep 101[01]')" 0 '… all of them'
 is "$(rpc bash_session '{"session_name":"BashSession","wait_for_output":1,"idle_timeout":1}' | jq -r .error.message)" "KeyError('BashSession')" '… and the session is unknown'
 is "$(rpc bash_session_new_session | jq -r .result.session_name)" BashSession '… a new one can be had'
 rpc mcp_launch_server '{"server_params":{"command":"sh","args":["-c","trap \"\" TERM HUP PIPE; while :; do sleep 1; done"]}}' >/dev/null
 mcp=$(pgrep -P "$(server)" -f 'HUP PIPE')
 caught 'an MCP request' mcp_send_request '{"session_id":0,"request":{"jsonrpc":"2.0","id":1,"method":"x"}}'
-wait_for gone "$mcp"; ok $? '… the MCP server is gone, although it ignores the end of its input'
+wait_for dead "$mcp"; ok $? '… the MCP server is gone, although it ignores the end of its input'
 is "$(rpc mcp_send_request '{"session_id":0,"request":{"jsonrpc":"2.0","id":1,"method":"x"}}' | jq -r .error.message)" 'KeyError(0)' '… and unknown'
 
 # jobs of other users, and those that become one
 pid=$(start 'exec sleep 1002' '{user:"nobody"}'); server=$(server)
-wait_for eval 'grep -q 65534 "/proc/$pid/status"'; kill -9 "$server"; wait_for gone "$pid"; ok $? 'a job of another user is ended too'
+wait_for eval 'grep -q 65534 "/proc/$pid/status"'; kill -9 "$server"; wait_for dead "$pid"; ok $? 'a job of another user is ended too'
 
 # ---- a pipe with many requests under way ----
 mkfifo "$W/to"

@@ -54,7 +54,6 @@ like "$(call version)" '*"result"*' 'what needs no server works'
 drain tmp
 like "$(call remote_version)" '*"result"*' 'with room again it starts'
 fill tmp
-rpc() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "$2" | in_world exec; }
 mount --bind /usr "$(mkdir -p "$R/usr" && echo "$R/usr")"
 for d in bin lib lib64; do [ -L /$d ] && ln -s "usr/$d" "$R/$d"; done
 follow "$(rpc exec_remote_start '{"command":"seq 300000; echo oops >&2; dd if=/dev/zero of=/tmp/out bs=4096; echo $?"}' | jq .result.pid)"

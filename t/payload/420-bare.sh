@@ -6,14 +6,12 @@
 # shellcheck disable=SC2154	# state, code and polls are set by follow
 . "$(dirname "$(realpath "$0")")/lib.sh"
 
-rpc() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "${2:-"{}"}" | $AS exec; }
-start() { rpc exec_remote_start "$(jq -nc --arg c "$1" '{command:$c}')" | jq .result.pid; }
+tool() { $AS "$@"; }
 finish() { # finish PID: everything it says, and how it ends
 	follow "$1"
 	cat "$W/out" "$W/err"
 	printf '%s' "$code"
 }
-gone() { for p; do ! kill -0 "$p" 2>/dev/null || return 1; done; }
 AS=in_world
 box() { # box NAME DIR…: one with programs in it, which are one static program
 	world "$@"

@@ -12,7 +12,9 @@ is "$(cd "$(dirname "$0")/../.." && grep -rlE 'CLOCK_REALTIME|[^_a-z]time\(|gett
 mkdir -m 755 "$W/d"
 export INSPECT_SANDBOX_TOOLS_DIR="$W/d"
 T=$PROGRAM
-start() { rpc exec_remote_start "$(jq -nc --arg c "$1" '{command:$c}')" | jq .result.pid; }
+AT=''
+# shellcheck disable=SC2086
+tool() { $AT "$T" "$@"; }
 
 # ---- clocks that stand elsewhere ----
 if unshare --time true 2>/dev/null; then
@@ -20,7 +22,6 @@ if unshare --time true 2>/dev/null; then
 	for shift in "--monotonic=$far --boottime=$far" "--boottime=$far"; do
 		# shellcheck disable=SC2086
 		AT="unshare --time $shift"
-		rpc() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "${2:-"{}"}" | $AT "$PROGRAM" exec; }
 		like "$(rpc remote_version)" '*"result"*' "clocks at $shift: it starts"
 		pid=$(start 'echo hi; exit 4')
 		is "$(rpc exec_remote_poll "{\"pid\":$pid}" | jq -c '.result|[.stdout,.exit_code]')" '["hi\n",4]' '… runs jobs'
@@ -34,7 +35,7 @@ if unshare --time true 2>/dev/null; then
 		$AT "$T" stop-server; is "$?:$(servers)" 0:0 '… and stop it'
 	done
 	unshare --time --boottime=$far "$T" start-server >/dev/null
-	kill -STOP "$(jq .pid "$W/d/server.pid")"
+	kill -STOP "$(server)"
 	like "$(request remote_version 1 | "$T" exec)" '*"result"*' 'one of another time that hangs is replaced'
 	"$T" stop-server; is "$?:$(servers)" 0:0 '… and the new one stops'
 else
@@ -47,9 +48,9 @@ if shipped; then
 elif ! ${CC:-cc} -shared -fPIC -o "$W/.mnt/clock.so" "$(dirname "$(realpath "$0")")/clock.c" 2>"$W/err"; then
 	skip 'a clock that is set' "no compiler: $(head -n1 "$W/err")"
 else
-	rpc() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "${2:-"{}"}" | "$T" exec; }
+	AT=''
 	LD_PRELOAD=/mnt/clock.so "$T" start-server >/dev/null
-	server=$(jq .pid "$W/d/server.pid")
+	server=$(server)
 	grep -q /mnt/clock.so "/proc/$server/maps"; ok $? 'a server with a clock that can be set'
 	session=$(rpc bash_session_new_session | jq -r .result.session_name)
 	for step in 1000000000 -1000000000; do
@@ -65,7 +66,7 @@ else
 		wait $a; is "$(jq 'has("result")' "$W/said")" true '… a shell that is waited for is told of'
 		is "$(rpc exec_remote_poll "{\"pid\":$quick}" | jq -c '.result|[.stdout,.exit_code]')" '["hi\n",4]' '… a job ends'
 		is "$(rpc exec_remote_kill "{\"pid\":$pid}" | jq .result.seq)" 2 '… one is killed'
-		is "$(jq .pid "$W/d/server.pid"):$(servers)" "$server:1" '… by the same server'
+		is "$(server):$(servers)" "$server:1" '… by the same server'
 	done
 	"$T" stop-server; is "$?:$(servers)" 0:0 '… which stops'
 fi

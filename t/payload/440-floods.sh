@@ -8,12 +8,8 @@
 
 mkdir -m 755 "$W/d"
 export INSPECT_SANDBOX_TOOLS_DIR="$W/d"
-T=$PROGRAM S=$W/d/sandbox-tools.sock
-CLIENT=$(dirname "$(realpath "$0")")/client.py
-client() { timeout 300 python3 "$CLIENT" "$S" "$@"; }
-rpc() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "${2:-"{}"}" | "$T" exec; }
-server() { jq .pid "$W/d/server.pid"; }
-rss() { awk '/VmRSS/ {print $2}' "/proc/$(server)/status"; }
+T=$PROGRAM
+tool() { "$T" "$@"; }
 zombies() { ps -o stat= --ppid "$(server)" | grep -c Z; }
 below() { # below KB WHAT: is that the server's memory?
 	r=$(rss); [ "$r" -lt "$1" ]; costs $? "$2 ($r kB)"
@@ -94,7 +90,7 @@ for s in $(jq -r .result.session_name "$W/out"); do
 done >/dev/null
 wait_for eval '[ "$(ls "$W" | grep -c "^said")" = 30 ]'; wait_for quiet
 below 290000 '30 shells that have said 14 MB each, unread'
-peak=$(awk '/VmHWM/ {print $2}' "/proc/$(server)/status"); [ "$peak" -lt 290000 ]; ok $? "… nor was it ever more ($peak kB)"
+peak=$(peak); [ "$peak" -lt 290000 ]; ok $? "… nor was it ever more ($peak kB)"
 for s in $(jq -r .result.session_name "$W/out"); do
 	rpc bash_session "$(jq -nc --arg s "$s" '{session_name:$s,wait_for_output:0,idle_timeout:0}')" | jq -r .result | grep -v '^$' >"$W/told"
 	echo "$(sed -n '1s/.* \([0-9]* bytes omitted\).*/\1/p' "$W/told" | grep -c omitted) $(tail -n1 "$W/told" | tail -c 5)"

@@ -6,17 +6,13 @@
 . "$(dirname "$(realpath "$0")")/lib.sh"
 [ -x /usr/bin/python3 ] || { echo "1..0 # skip needs /usr/bin/python3"; exit 77; }
 
-CLIENT=$(dirname "$(realpath "$0")")/client.py
 AS=
 T=$W/t; cp "$PROGRAM" "$T"; chmod 755 "$W" "$T"
-client() { timeout 300 python3 "$CLIENT" "$S" "$@"; }
-rpc() { printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "${2:-"{}"}" | $AS "$T" exec; }
-start() { rpc exec_remote_start "$(jq -nc --arg c "$1" '{command:$c}')"; }
-run() { rpc exec_remote_poll "{\"pid\":$(start "$1" | jq .result.pid),\"ack_seq\":0}" | jq -r .result.stdout; }
-server() { jq .pid "$D/server.pid"; }
-rss() { awk '/VmRSS/ {print $2}' "/proc/$(server)/status"; }
+tool() { $AS "$T" "$@"; }
+try() { rpc exec_remote_start "$(jq -nc --arg c "$1" '{command:$c}')"; } # try COMMAND: the reply
+run() { rpc exec_remote_poll "{\"pid\":$(start "$1"),\"ack_seq\":0}" | jq -r .result.stdout; }
 place() { # place NAME [MODE]: a new server directory
-	D=$W/$1 S=$W/$1/sandbox-tools.sock
+	D=$W/$1
 	mkdir -m "${2:-755}" "$D"
 	export INSPECT_SANDBOX_TOOLS_DIR="$D"
 }
@@ -59,11 +55,11 @@ same '… the server is'; finish
 # answers that nobody reads: one connection waits with its requests, and many are bounded together
 place d; "$T" start-server >/dev/null; first=$(server)
 begin unread 1 40 8388608
-peak=$(awk '/VmHWM/ {print $2}' "/proc/$first/status"); [ "$peak" -lt 400000 ]; costs $? "one client that reads none of 40 long answers ($peak kB)"
+peak=$(peak "$first"); [ "$peak" -lt 400000 ]; costs $? "one client that reads none of 40 long answers ($peak kB)"
 finish
 begin unread 12 12 8388608
-peak=$(awk '/VmHWM/ {print $2}' "/proc/$first/status"); [ "$peak" -lt 400000 ]; costs $? "12 of them, with 12 answers each ($peak kB)"
-is "$(timeout 20 python3 "$CLIENT" "$S" calls 100)" '100 answered' '… others are answered'
+peak=$(peak "$first"); [ "$peak" -lt 400000 ]; costs $? "12 of them, with 12 answers each ($peak kB)"
+is "$(CLIENT_LIMIT=20 client calls 100)" '100 answered' '… others are answered'
 same '… it is the same server'; finish
 "$T" stop-server
 
@@ -76,7 +72,7 @@ sleep 1; is "$(servers):$(kill -0 "$first" && echo alive)" 1:alive 'more connect
 finish; wait $k
 like "$(cat "$W/out")" "*Server: $T ($first)*" '… who came too late is served when there is room'
 same '… by the same server'
-i=0; while [ $i -lt 40 ]; do start 'sleep 50'; i=$((i + 1)); done >"$W/out"
+i=0; while [ $i -lt 40 ]; do try 'sleep 50'; i=$((i + 1)); done >"$W/out"
 [ "$(grep -c '"pid"' "$W/out")" -ge 10 ]; ok $? "more jobs than it has descriptors for: some run ($(grep -c '"pid"' "$W/out"))"
 is "$(jq -c 'select(.error)|[.error.code,.error.message]' "$W/out" | sort -u)" "[-32098,\"OSError(24, '$full')\"]" '… the others are refused, with the reason'
 for i in 1 2 3 4 5 6; do out=$(rpc bash_session_new_session); case $out in *error*) break ;; esac; done
@@ -93,9 +89,9 @@ finish
 # ---- no processes left ----
 nobody() { setpriv --reuid=64123 --regid=64123 --clear-groups "$@"; }
 place c 700; chown 64123 "$D"; AS=nobody; nobody prlimit --nproc=7:7 "$T" start-server >/dev/null; first=$(server)
-pid=$(start 'exec sleep 50' | jq .result.pid)
+pid=$(start 'exec sleep 50')
 # each costs one: until none is left
-for i in 1 2 3 4 5 6; do start 'exec sleep 51'; done >"$W/out"
+for i in 1 2 3 4 5 6; do try 'exec sleep 51'; done >"$W/out"
 [ "$(grep -c '"pid"' "$W/out")" -ge 3 ]; ok $? 'as many jobs as there may be processes'
 is "$(jq -c 'select(.error)|[.error.code,.error.message]' "$W/out" | sort -u)" "[-32098,\"BlockingIOError(11, 'Resource temporarily unavailable')\"]" '… the others are refused, with the reason'
 like "$(rpc bash_session_new_session)" '*"error"*-32098*Resource temporarily unavailable*' '… so is a shell'

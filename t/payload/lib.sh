@@ -174,6 +174,22 @@ call() { # call METHOD: the reply of exec, by what is installed if there is some
 	request "$1" 1 | if [ -x "$R$CONTRACT" ]; then TOOL_AT=$CONTRACT in_world exec; else in_world exec; fi
 }
 
+# ---- replies ----
+
+# tool ARGS…: the program as the test calls it. A test may define it anew.
+tool() { in_world "$@"; }
+
+rpc() { # rpc METHOD [PARAMS]: the reply
+	printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$1" "${2:-"{}"}" | tool exec
+}
+
+# Of a reply: code and message of its error; and its result, if it has one, instead.
+message() { jq -r '"\(.error.code) \(.error.message)"'; }
+show() { jq -r 'if .error then "\(.error.code) \(.error.message)" else .result end'; }
+
+# start COMMAND [JQ]: the pid of a new job, which may have more members
+start() { rpc exec_remote_start "$(jq -nc --arg c "$1" '{command:$c}'"${2:+ + $2}")" | jq .result.pid; }
+
 server_pid() { call remote_version | sed 's/.*(\([0-9]*\)).*/\1/'; }
 
 servers() { # how many processes of ours are servers
@@ -184,8 +200,8 @@ servers() { # how many processes of ours are servers
 	echo $n
 }
 
-# follow PID: polls, by the test's own "rpc METHOD PARAMS", until the job has ended or is lost; sets
-# state, code and polls; what it said is in $W/out and $W/err
+# follow PID: polls until the job has ended or is lost; sets state, code and polls; what it said is
+# in $W/out and $W/err
 follow() {
 	ack=0 polls=0 state=running code=
 	: >"$W/replies"
@@ -217,6 +233,26 @@ hear() {
 	done
 	printf '%s\n' "$heard"
 }
+
+# ---- processes ----
+
+now() { date +%s%3N; } # in milliseconds
+
+alive() { # alive PID…: all of them; a zombie is not
+	for p; do
+		case $(cut -d' ' -f3 "/proc/$p/stat" 2>/dev/null) in '' | Z) return 1 ;; esac
+	done
+}
+dead() { for p; do ! alive "$p" || return 1; done; }                # dead PID…: all of them
+gone() { for p; do ! kill -0 "$p" 2>/dev/null || return 1; done; } # gone PID…: not even zombies are left
+
+# The server whose directory is in the environment: its pid; its memory in kB, now and at most, or
+# that of another PID; and calls of client.py, which end after $CLIENT_LIMIT seconds.
+server() { jq .pid "$INSPECT_SANDBOX_TOOLS_DIR/server.pid"; }
+rss() { awk '/VmRSS/ {print $2}' "/proc/${1:-$(server)}/status"; }
+peak() { awk '/VmHWM/ {print $2}' "/proc/${1:-$(server)}/status"; }
+CLIENT=$(dirname "$(realpath "$0")")/client.py
+client() { timeout "${CLIENT_LIMIT:-300}" python3 "$CLIENT" "$INSPECT_SANDBOX_TOOLS_DIR/sandbox-tools.sock" "$@"; }
 
 # fds PID: how many descriptors it holds, once it closes no more of them: the end of a call is not
 # yet the end of its connection
@@ -272,5 +308,31 @@ uninstall() {
 		env -i ${TOOL_ENV:-} /usr/sbin/chroot "$R" "${1:-$CONTRACT}" uninstall
 }
 
+# remove_among_callers JQ FILE COMMAND…: ten times an install with JQ, and an uninstall while three
+# callers make one call after the other by COMMAND, as long as FILE is there. Sets bad to what was
+# wrong: something runs afterwards, or is not as in $before.
+# shellcheck disable=SC2154	# before is the test's
+remove_among_callers() {
+	filter=$1 file=$2 bad=
+	shift 2
+	for i in $(seq 10); do
+		install "$filter" >/dev/null
+		for n in 1 2 3; do
+			(while [ -e "$file" ]; do request remote_version 1 | "$@"; done >/dev/null 2>&1; touch "$W/done.$n") &
+		done
+		sleep 0.05
+		out=$(uninstall)
+		wait_for test -e "$W/done.1" -a -e "$W/done.2" -a -e "$W/done.3"
+		rm -f "$W"/done.*
+		[ "$(echo "$out" | jq -c .ok):$(servers)" = true:0 ] && [ "$(plain)" = "$before" ] ||
+			bad="$bad $i:$out:$(servers):$(plain | tail -n 3)"
+	done
+}
+
+# kept_name WORD: a name under which a caller can have the program kept
+kept_name() { printf %s "$1" | sha256sum | sed 's/ .*//;s/^/run-/'; }
+
 # everything the engine's diff would compare; the root itself it does not
 listing() { (cd "$R" && find . -mindepth 1 \( -path ./proc -o -path ./mnt \) -prune -o -printf '%p %y %m %U %s %T@ %l\n' | grep -v '^\. ' | sort); }
+# the same without its times
+plain() { listing | sed 's/ [0-9]*\.[0-9]* / /'; }
