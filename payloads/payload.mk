@@ -112,7 +112,7 @@ payload-arches: export ARCHES = $(shell payloads/toolchain.sh --list)
 payload-arches:
 	@t/setup.sh build && t/setup.sh test
 	@$(MAKE) --no-print-directory ARCHES="$$ARCHES" payloads
-	@B='$(PB)' sh t/payload/020-arches.sh
+	@B='$(PB)' bash t/payload/020-arches.sh
 
 # What attacks it from within a container, for t/live; static, for the same reason.
 ADVERSARY_ARCH := $(firstword $(ARCHES))

@@ -148,6 +148,9 @@ tierless() {
   for t in t/*/[0-9][0-9][0-9]-*.sh; do tier_of "$t" >/dev/null || echo "$t: no tier in its head (t/tiers.sh)"; done
 }
 
+# A command that runs in the name of a point is the one of which a $? after it tells.
+lost_statuses() { grep -nE '\b(is|fits|like|succeeded|costs) "[^"]*\$\([^(].*\$\?' t/*.sh t/*/*.sh; }
+
 # A test is spoken of by its number.
 same_numbers() {
   printf '%s\n' t/*/[0-9][0-9][0-9]-*.sh | sed 's|-[^/]*$||' | uniq -d | sed 's/$/: the number of two tests/'
@@ -176,6 +179,7 @@ check "no function over 80 lines" long_functions "${host[@]}" "${inside[@]}" "${
 check "every file names its licence" spdx
 check "every test says when it runs" tierless
 check "every test has a number of its own" same_numbers
+check "no point takes the status of its own name" lost_statuses
 check "what can be called is executable, and nothing else" modes
 check "no registry's host name, no path of one machine, nothing else beside the folders" strays
 wait

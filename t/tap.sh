@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154	# variables for the tests, and of theirs
 # SPDX-License-Identifier: MIT
-# tap.sh: what the tests of the host's program (t/cli, t/live) share: test points in TAP, and
-# captured commands.  Given: tmp (a directory).
+# tap.sh: what the tests in shell (t/cli, t/live, t/payload) share: test points in TAP, and
+# captured commands.  A point begins with its NAME.  Given: tmp (a directory).
 out='' err='' rc=0
 points=0 failures=0
 
@@ -38,6 +38,16 @@ ok() {
 	fi
 }
 
+# succeeded NAME STATUS: for a command that has run: STATUS is its $?.  The NAME must not run
+# another one, which would change that.
+succeeded() {
+	if [ "$2" = 0 ]; then
+		pass "$1"
+	else
+		fail "$1" "exit $2"
+	fi
+}
+
 is() {	# is NAME GOT EXPECTED
 	if [ "$2" = "$3" ]; then
 		pass "$1"
@@ -62,7 +72,19 @@ unlike() {	# unlike NAME GOT EXTENDED-REGEX
 	fi
 }
 
+fits() {	# fits NAME GOT SHELL-PATTERN
+	# shellcheck disable=SC2254
+	case $2 in
+	$3) pass "$1" ;;
+	*) fail "$1" "got:        $2"$'\n'"should fit: $3" ;;
+	esac
+}
+
+# last_points: what every test of a folder ends with; its lib.sh may define it anew.
+last_points() { :; }
+
 done_testing() {
+	last_points
 	printf '1..%d\n' "$points"
 	[ "$failures" -eq 0 ] || exit 1
 	exit 0

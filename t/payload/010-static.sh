@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: every payload is a static program that runs at any address, with nothing writable that only its
 # start has to write to, and nothing writable that can be run; and small. (t/cli/210-reproducible.sh builds it anew.)
@@ -6,11 +6,8 @@
 # shipped only: it is about how it was linked
 cd "$(dirname "$(realpath "$0")")/../.." || exit 1
 B=${B:-build}; case $B in /*) ;; *) B=$PWD/$B ;; esac
-count=0 failed=0
-ok() {
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; failed=1; fi
-}
+# shellcheck source=t/tap.sh
+. t/tap.sh
 ARCHES=${ARCHES:-amd64 arm64}
 tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
 
@@ -24,19 +21,18 @@ for a in $ARCHES; do
 	f=$B/payloads/$a/inspect-sandbox-tools
 	readelf -hldW "$f" >"$tmp/headers" 2>&1
 	grep -q 'Type: *DYN' "$tmp/headers" && ! grep -qE 'INTERP|NEEDED|TEXTREL|Error' "$tmp/headers"
-	ok $? "$a: at any address, no interpreter, no library"
-	[ "$(segments "$f")" = "R RE R RW" ]; ok $? "$a: code, constants and data each by themselves"
-	grep -qE 'GNU_STACK.* RW ' "$tmp/headers"; ok $? "$a: no executable stack"
-	grep -q GNU_RELRO "$tmp/headers" && grep -q 'FLAGS.*BIND_NOW' "$tmp/headers"; ok $? "$a: relocations are sealed, all at the start"
-	size=$(stat -c %s "$f"); [ "$size" -lt 500000 ]; ok $? "$a: $size bytes"
-	! grep -aqF "$PWD" "$f"; ok $? "$a: no build path inside"
+	succeeded "$a: at any address, no interpreter, no library" $?
+	[ "$(segments "$f")" = "R RE R RW" ]; succeeded "$a: code, constants and data each by themselves" $?
+	grep -qE 'GNU_STACK.* RW ' "$tmp/headers"; succeeded "$a: no executable stack" $?
+	grep -q GNU_RELRO "$tmp/headers" && grep -q 'FLAGS.*BIND_NOW' "$tmp/headers"; succeeded "$a: relocations are sealed, all at the start" $?
+	size=$(stat -c %s "$f"); [ "$size" -lt 500000 ]; succeeded "$a: $size bytes" $?
+	! grep -aqF "$PWD" "$f"; succeeded "$a: no build path inside" $?
 	[ -z "$(payloads/toolchain.sh --emulator "$a")" ] || continue
 	mkfifo "$tmp/in" && exec 3<>"$tmp/in"
 	"$f" pipe <"$tmp/in" >"$tmp/out" 3<&- &
 	echo '{"jsonrpc":"2.0","method":"remote_version","id":1}' >&3
 	for _ in $(seq 600); do [ ! -s "$tmp/out" ] || break; sleep 0.1; done
-	[ "$(pages $! "$f")" = "r--p r-xp r--p r--p rw-p" ]; ok $? "$a: sealed while it runs"
+	[ "$(pages $! "$f")" = "r--p r-xp r--p r--p rw-p" ]; succeeded "$a: sealed while it runs" $?
 	exec 3>&- && rm "$tmp/in" && wait $!
 done
-echo "1..$count"
-exit $failed
+done_testing

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: the program does its work on every architecture that was built: files, jobs, shells, MCP,
 # pieces, a pipe. Foreign ones run in an emulator, which cannot start them again by itself: so the
@@ -42,59 +42,59 @@ try_files() {
 	edit create '"file_text":"one\ntwo é😀\nthree\n"'
 	edit str_replace '"old_str":"two é😀","new_str":"zwei ü"'
 	edit insert '"insert_line":3,"new_str":"vier"'
-	is "$(cat "$W/$a/file")" "$(printf 'one\nzwei ü\nthree\nvier')" "$a: files are edited"
+	is "$a: files are edited" "$(cat "$W/$a/file")" "$(printf 'one\nzwei ü\nthree\nvier')"
 	edit undo_edit '"x":1'; edit undo_edit '"x":1'
-	is "$(cat "$W/$a/file")" "$(printf 'one\ntwo é😀\nthree')" "$a: edits are undone"
+	is "$a: edits are undone" "$(cat "$W/$a/file")" "$(printf 'one\ntwo é😀\nthree')"
 	seq 1 2000 | sed 's/$/ é😀 text/' >"$W/$a/long"
 	whole=$(rpc text_editor "{\"command\":\"view\",\"path\":\"$W/$a/long\"}")
-	is "$(pieces | cksum)" "$(printf '%s' "$whole" | cksum)" "$a: a long reply comes in pieces"
+	is "$a: a long reply comes in pieces" "$(pieces | cksum)" "$(printf '%s' "$whole" | cksum)"
 }
 
 try_jobs() {
 	pid=$(result exec_remote_start '{"command":"cat; echo oops >&2; exit 42","input":"ünïcode\n","env":{"A":"b"},"cwd":"/"}')
-	is "$(finish "$(printf '%s' "$pid" | jq .pid)")" "completed 42 $(printf 'ünïcode\noops\n' | cksum)" "$a: a job with input"
+	is "$a: a job with input" "$(finish "$(printf '%s' "$pid" | jq .pid)")" "completed 42 $(printf 'ünïcode\noops\n' | cksum)"
 	pid=$(result exec_remote_start '{"command":"seq 1 200000"}' | jq .pid)
-	is "$(finish "$pid")" "completed 0 $(seq 1 200000 | cksum)" "$a: a job with much output"
+	is "$a: a job with much output" "$(finish "$pid")" "completed 0 $(seq 1 200000 | cksum)"
 	pid=$(result exec_remote_start '{"command":"sleep 1000 & sleep 1000"}' | jq .pid)
 	rpc exec_remote_kill "{\"pid\":$pid,\"ack_seq\":0}" >"$W/reply"
-	is "$(jq .error "$W/reply")" null "$a: a job is killed"
+	is "$a: a job is killed" "$(jq .error "$W/reply")" null
 }
 
 try_sessions() {
-	is "$(result bash_session_new_session | jq -r .session_name)" BashSession "$a: a shell"
+	is "$a: a shell" "$(result bash_session_new_session | jq -r .session_name)" BashSession
 	say 'PS1=; cd /
 ' >"$W/said"
 	say 'echo $((6 * 7)) é; [ -t 0 ] && pwd
 ' >"$W/said"
-	is "$(tr -d '\r' <"$W/said" | grep -x -e '42 é' -e /)" "$(printf '42 é\n/')" "$a: … on a terminal, that answers"
+	is "$a: … on a terminal, that answers" "$(tr -d '\r' <"$W/said" | grep -x -e '42 é' -e /)" "$(printf '42 é\n/')"
 	session=$(result mcp_launch_server "{\"server_params\":{\"command\":\"python3\",\"args\":[\"$top/t/payload/fake_mcp.py\"]}}")
-	is "$(result mcp_send_request "{\"session_id\":$session,\"request\":{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"raw\",\"params\":{\"lines\":[\"{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":7,\\\"result\\\":{\\\"n\\\":12345678901234567890.5}}\"]}}}" | jq -c .)" \
-		"$(jq -nc '{jsonrpc:"2.0",id:7,result:{n:12345678901234567890.5}}')" "$a: an MCP server answers"
+	is "$a: an MCP server answers" \
+		"$(result mcp_send_request "{\"session_id\":$session,\"request\":{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"raw\",\"params\":{\"lines\":[\"{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":7,\\\"result\\\":{\\\"n\\\":12345678901234567890.5}}\"]}}}" | jq -c .)" "$(jq -nc '{jsonrpc:"2.0",id:7,result:{n:12345678901234567890.5}}')"
 }
 
 try_pipe() {
 	# shellcheck disable=SC2086
 	seq 1 500 | sed 's/.*/{"jsonrpc":"2.0","method":"remote_version","id":&}/' | $emulator "$program" pipe >"$W/out"
-	is "$?:$(jq .id "$W/out" | sort -n | uniq | wc -l)" 0:500 "$a: 500 requests through a pipe"
+	is "$a: 500 requests through a pipe" "$?:$(jq .id "$W/out" | sort -n | uniq | wc -l)" 0:500
 }
 
 for a in ${ARCHES:-amd64 arm64}; do
 	emulator=$("$top/payloads/toolchain.sh" --emulator "$a") program=$B/payloads/$a/inspect-sandbox-tools
-	like "$(result version)" '[0-9]*.[0-9]*.[0-9]*' "$a: runs"
+	fits "$a: runs" "$(result version)" '[0-9]*.[0-9]*.[0-9]*'
 	mkdir -p "$W/$a/service"
 	export INSPECT_SANDBOX_TOOLS_DIR="$W/$a/service" TMPDIR="$W/$a"
 	# shellcheck disable=SC2086
 	$emulator "$program" server >"$W/$a/log" 2>&1 &
 	server=$!
-	wait_for [ -S "$W/$a/service/sandbox-tools.sock" ]; ok $? "$a: serves"
-	is "$(result sandbox_tools_describe | jq -r .sha256)" "$(sha256sum <"$program" | cut -d' ' -f1)" "$a: tells its own digest"
+	wait_for [ -S "$W/$a/service/sandbox-tools.sock" ]; succeeded "$a: serves" $?
+	is "$a: tells its own digest" "$(result sandbox_tools_describe | jq -r .sha256)" "$(sha256sum <"$program" | cut -d' ' -f1)"
 	try_files
 	try_jobs
 	try_sessions
 	try_pipe
 	# shellcheck disable=SC2086
-	$emulator "$program" stop-server; ok $? "$a: stops"
-	wait $server; ok $? "$a: … in order"
-	is "$(grep -vc ' listening on ' "$W/$a/log")" 0 "$a: without a complaint"
+	$emulator "$program" stop-server; succeeded "$a: stops" $?
+	wait $server; succeeded "$a: … in order" $?
+	is "$a: without a complaint" "$(grep -vc ' listening on ' "$W/$a/log")" 0
 done
 done_testing

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: _run_as_user makes an in-process call another user's, all of it, or fails in so many words.
 # tier: check
@@ -29,25 +29,25 @@ ed() {
 }
 text='"file_text":"x"'
 
-is "$(ed 0 create /docs/a '"agent"' "$text"):$(stat -c '%u %g' "$R/docs/a")" 'File created successfully at: /docs/a:1000 1000' 'root acts as another user'
+is 'root acts as another user' "$(ed 0 create /docs/a '"agent"' "$text"):$(stat -c '%u %g' "$R/docs/a")" 'File created successfully at: /docs/a:1000 1000'
 touch "$R/docs/team" "$R/docs/team2" "$R/docs/mine"; chown 0:2000 "$R/docs/team"; chown 0:2001 "$R/docs/team2"; chmod 640 "$R/docs/team" "$R/docs/team2"; chmod 600 "$R/docs/mine"
-like "$(ed 0 view /docs/team '"agent"')" "Here's the result*" '… with the groups of that user'
-like "$(ed 0 view /docs/team2 '"agent"')" '-32099 *Permission denied*' '… and no others'
-like "$(ed 0 view /docs/mine '"agent"')" '-32099 *Permission denied*' '… and nothing of root'"'"'s'
-like "$(ed 0 view /docs/mine null)" "Here's the result*" 'null is no switch'
-out=$(ed 0 view /docs/a '"nobody"'); is "$?:$out:$(cat "$W/err")" "1::error: User 'nobody' not found in /etc/passwd" 'a user nobody knows'
-out=$(ed 0 view /docs/a '"agent\u0000"'); is "$?:$out" '1:' 'a name with a NUL is nobody'"'"'s'
-out=$(ed 0 view /docs/a '""'); is "$?:$out" '1:' 'nor is the empty one'
+fits '… with the groups of that user' "$(ed 0 view /docs/team '"agent"')" "Here's the result*"
+fits '… and no others' "$(ed 0 view /docs/team2 '"agent"')" '-32099 *Permission denied*'
+fits '… and nothing of root'"'"'s' "$(ed 0 view /docs/mine '"agent"')" '-32099 *Permission denied*'
+fits 'null is no switch' "$(ed 0 view /docs/mine null)" "Here's the result*"
+out=$(ed 0 view /docs/a '"nobody"'); is 'a user nobody knows' "$?:$out:$(cat "$W/err")" "1::error: User 'nobody' not found in /etc/passwd"
+out=$(ed 0 view /docs/a '"agent\u0000"'); is 'a name with a NUL is nobody'"'"'s' "$?:$out" '1:'
+out=$(ed 0 view /docs/a '""'); is 'nor is the empty one' "$?:$out" '1:'
 for x in 5:int 1.5:float true:bool '[]:list' '{}:dict'; do
-	out=$(ed 0 view /docs/a "${x%:*}"); is "$?:$out:$(cat "$W/err")" "1::error: _run_as_user must be a string, got ${x##*:}" "a user that is ${x##*:}"
+	out=$(ed 0 view /docs/a "${x%:*}"); is "a user that is ${x##*:}" "$?:$out:$(cat "$W/err")" "1::error: _run_as_user must be a string, got ${x##*:}"
 done
-out=$(ed 1000 view /docs/a '"root"'); is "$?:$out:$(cat "$W/err")" "1::error: Cannot switch to user 'root': server is not running as root" 'an unprivileged process cannot switch'
-like "$(ed 1000 view /docs/a '"agent"')" "Here's the result*" '… but may be who it is'
-like "$(ed 1000 view /docs/mine '"agent"')" '-32099 *Permission denied*' '… and no more than that'
-like "$(request version 3 | in_world exec)" '*"id": 3}' 'no user, no passwd needed'
-like "$(printf '{"jsonrpc":"2.0","method":"version","params":{"_run_as_user":"agent"},"id":1}' | in_world exec)" '*"result"*' 'any in-process method can be asked so'
-like "$(ed 0 undo_edit /docs/a '"agent"')" 'File deleted at: /docs/a' 'the undo history is that user'"'"'s'
-is "$(stat -c '%u' "$R/tmp/.inspect-sandbox-editor-1000"):$(ls -d "$R/tmp/.inspect-sandbox-editor-0" 2>/dev/null)" '1000:' '… and root has none'
+out=$(ed 1000 view /docs/a '"root"'); is 'an unprivileged process cannot switch' "$?:$out:$(cat "$W/err")" "1::error: Cannot switch to user 'root': server is not running as root"
+fits '… but may be who it is' "$(ed 1000 view /docs/a '"agent"')" "Here's the result*"
+fits '… and no more than that' "$(ed 1000 view /docs/mine '"agent"')" '-32099 *Permission denied*'
+fits 'no user, no passwd needed' "$(request version 3 | in_world exec)" '*"id": 3}'
+fits 'any in-process method can be asked so' "$(printf '{"jsonrpc":"2.0","method":"version","params":{"_run_as_user":"agent"},"id":1}' | in_world exec)" '*"result"*'
+fits 'the undo history is that user'"'"'s' "$(ed 0 undo_edit /docs/a '"agent"')" 'File deleted at: /docs/a'
+is '… and root has none' "$(stat -c '%u' "$R/tmp/.inspect-sandbox-editor-1000"):$(ls -d "$R/tmp/.inspect-sandbox-editor-0" 2>/dev/null)" '1000:'
 
 # whose processes stop what acts for him: it is given up after a minute, and holds nobody else up
 head -c 100000000 /dev/zero | tr '\0' x >"$R/docs/slow"; start=$(date +%s)
@@ -60,24 +60,24 @@ params view /docs/slow '"agent"' | in_world exec >"$W/alone" 2>"$W/err" & alone=
 	request remote_version 4
 	echo
 } | in_world pipe >"$W/out"
-[ $(($(date +%s) - start)) -ge 60 ]; ok $? 'a child that was stopped is given up, no sooner than an edit can take'
-is "$(jq .id "$W/out" | sed '$d' | sort | tr '\n' ' ')" '2 3 4 ' '… other requests have been answered meanwhile'
-is "$(jq -r '.error.message // "fine"' "$W/out" | sort -u | sed 's/: [^:]*timed out$/: timed out/')" 'cannot answer as another user: timed out
-fine' '… and end well, this one does not'
-wait $alone; like "$?:$(cat "$W/alone"):$(cat "$W/err")" '1::error: cannot answer as another user: *timed out' '… nor does a call that is alone'
+[ $(($(date +%s) - start)) -ge 60 ]; succeeded 'a child that was stopped is given up, no sooner than an edit can take' $?
+is '… other requests have been answered meanwhile' "$(jq .id "$W/out" | sed '$d' | sort | tr '\n' ' ')" '2 3 4 '
+is '… and end well, this one does not' "$(jq -r '.error.message // "fine"' "$W/out" | sort -u | sed 's/: [^:]*timed out$/: timed out/')" 'cannot answer as another user: timed out
+fine'
+wait $alone; fits '… nor does a call that is alone' "$?:$(cat "$W/alone"):$(cat "$W/err")" '1::error: cannot answer as another user: *timed out'
 kill -9 $stopper; wait $stopper 2>/dev/null
-is "$(ps -u 1000 -o pid=)" '' '… nothing is left of them'
+is '… nothing is left of them' "$(ps -u 1000 -o pid=)" ''
 rm "$R/docs/slow"
 in_world stop-server
 
 # odd passwd files harm nobody
 mv "$R/etc/passwd" "$R/etc/keep"
-out=$(ed 0 view /docs/team '"agent"'); is "$?:$(cat "$W/err")" "1:error: User 'agent' not found in /etc/passwd" 'no passwd'
+out=$(ed 0 view /docs/team '"agent"'); is 'no passwd' "$?:$(cat "$W/err")" "1:error: User 'agent' not found in /etc/passwd"
 mkfifo "$R/etc/passwd"
-out=$(params view /docs/a '"agent"' | timeout 5 env -i /usr/sbin/chroot "$R" /t exec 2>"$W/err"); is "$?:$(cat "$W/err")" "1:error: User 'agent' not found in /etc/passwd" 'a FIFO for passwd'
+out=$(params view /docs/a '"agent"' | timeout 5 env -i /usr/sbin/chroot "$R" /t exec 2>"$W/err"); is 'a FIFO for passwd' "$?:$(cat "$W/err")" "1:error: User 'agent' not found in /etc/passwd"
 rm "$R/etc/passwd"
 { head -c 3000000 /dev/zero | tr '\0' 'a'; echo; cat "$R/etc/keep"; } >"$R/etc/passwd"
-like "$(ed 0 view /docs/team '"agent"')" "Here's the result*" 'a line without end is skipped'
+fits 'a line without end is skipped' "$(ed 0 view /docs/team '"agent"')" "Here's the result*"
 mv "$R/etc/keep" "$R/etc/passwd"
 
 # the reply of another user, in pieces
@@ -85,14 +85,14 @@ seq 1 500 >"$R/docs/long"
 first=$(params view /docs/long '"agent"' | env -i $V=2048 /usr/sbin/chroot "$R" /t exec)
 h=$(printf '%s' "$first" | jq -r .__inspect_json_rpc_response_chunk__.handle)
 C=$R/.server/chunks
-is "$(stat -c '%u %a' "$C/$h.jsonrpc" "$C" | tr '\n' ' ')" '0 600 0 700 ' 'a long reply is stored where that user has no way to'
-is "$(printf '{"jsonrpc":"2.0","method":"__inspect_json_rpc_response_chunk__","params":{"handle":"%s","offset":9},"id":2}' "$h" | env -i $V=2048 /usr/sbin/chroot "$R" /t exec | jq .__inspect_json_rpc_response_chunk__.offset)" 9 '… and root reads on'
-params view /docs/a '"agent"' | env -i $V=2048 /usr/sbin/chroot "$R" /t exec >/dev/null; is "$(ls "$C")" "$h.jsonrpc" '… one that is not long leaves nothing'
+is 'a long reply is stored where that user has no way to' "$(stat -c '%u %a' "$C/$h.jsonrpc" "$C" | tr '\n' ' ')" '0 600 0 700 '
+is '… and root reads on' "$(printf '{"jsonrpc":"2.0","method":"__inspect_json_rpc_response_chunk__","params":{"handle":"%s","offset":9},"id":2}' "$h" | env -i $V=2048 /usr/sbin/chroot "$R" /t exec | jq .__inspect_json_rpc_response_chunk__.offset)" 9
+params view /docs/a '"agent"' | env -i $V=2048 /usr/sbin/chroot "$R" /t exec >/dev/null; is '… one that is not long leaves nothing' "$(ls "$C")" "$h.jsonrpc"
 rm -rf "$C"; mount -t tmpfs -o size=4k,mode=700 none "$R/.server"; out=$(params view /docs/long '"agent"' | env -i $V=2048 /usr/sbin/chroot "$R" /t exec 2>&1); umount "$R/.server"
-like "$out" 'error: cannot store the reply: No space left on device' '… or, without room, is an error'
+fits '… or, without room, is an error' "$out" 'error: cannot store the reply: No space left on device'
 mkdir -p "$R/var/tmp/d"; cp "$PROGRAM" "$R/var/tmp/d/t"; chmod 700 "$R/var/tmp/d"
-like "$(params view /docs/long '"agent"' | env -i $V=2048 /usr/sbin/chroot "$R" /var/tmp/d/t exec)" '*"handle"*' 'also with a program that user cannot reach'
-is "$(ls -A "$R/var/tmp/d" | tr '\n' ' ')" '.server t ' '… beside it'
+fits 'also with a program that user cannot reach' "$(params view /docs/long '"agent"' | env -i $V=2048 /usr/sbin/chroot "$R" /var/tmp/d/t exec)" '*"handle"*'
+is '… beside it' "$(ls -A "$R/var/tmp/d" | tr '\n' ' ')" '.server t '
 
 # pipe serves many users
 {
@@ -104,20 +104,20 @@ is "$(ls -A "$R/var/tmp/d" | tr '\n' ' ')" '.server t ' '… beside it'
 	ID=6 params create /docs/p6 '"root"' "$text"
 	ID=7 params view /docs/mine '"agent"'
 } | in_world pipe | jq -r '"\(.id):\(.error.code // "ok")"' | sort | tr '\n' ' ' >"$W/out"
-is "$(cat "$W/out")" '1:ok 2:ok 3:ok 4:-32098 5:-32602 6:ok 7:-32099 ' 'pipe answers each request as its user'
-is "$(stat -c %u "$R/docs/p1" "$R/docs/p2" "$R/docs/p3" "$R/docs/p6" | tr '\n' ' ')" '1000 0 1001 0 ' '… and stays who it is'
-is "$(params view /docs/a '"nobody"' | in_world pipe)" '{"jsonrpc": "2.0", "error": {"code": -32098, "message": "User '"'nobody'"' not found in /etc/passwd"}, "id": 1}' '… a user nobody knows is an error reply'
-is "$(params view /docs/a '"root"' | as_user 1000 pipe | show)" "-32099 Cannot switch to user 'root': server is not running as root" '… so is one it may not become'
-is "$(printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"create","path":"/docs/q","file_text":"x","_run_as_user":"agent"}}\n' | in_world pipe):$(stat -c %u "$R/docs/q")" ':1000' '… and notifications work, too'
+is 'pipe answers each request as its user' "$(cat "$W/out")" '1:ok 2:ok 3:ok 4:-32098 5:-32602 6:ok 7:-32099 '
+is '… and stays who it is' "$(stat -c %u "$R/docs/p1" "$R/docs/p2" "$R/docs/p3" "$R/docs/p6" | tr '\n' ' ')" '1000 0 1001 0 '
+is '… a user nobody knows is an error reply' "$(params view /docs/a '"nobody"' | in_world pipe)" '{"jsonrpc": "2.0", "error": {"code": -32098, "message": "User '"'nobody'"' not found in /etc/passwd"}, "id": 1}'
+is '… so is one it may not become' "$(params view /docs/a '"root"' | as_user 1000 pipe | show)" "-32099 Cannot switch to user 'root': server is not running as root"
+is '… and notifications work, too' "$(printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"create","path":"/docs/q","file_text":"x","_run_as_user":"agent"}}\n' | in_world pipe):$(stat -c %u "$R/docs/q")" ':1000'
 for x in 1 2 3 4 5 6 7 8 9 10; do params view /docs/long '"agent"'; done | in_world pipe >"$W/out"
-is "$(wc -l <"$W/out"):$(ps -e -o stat= | grep -c '^Z')" '10:0' '… without leaving anything behind'
+is '… without leaving anything behind' "$(wc -l <"$W/out"):$(ps -e -o stat= | grep -c '^Z')" '10:0'
 {
 	params create /docs/order '"agent"' '"file_text":"0\n"'
 	for x in 1 2 3 4 5 6 7 8 9; do params insert /docs/order '"agent"' "\"insert_line\":$x,\"new_str\":\"$x\\n\""; done
 } | in_world pipe >"$W/out"
-is "$(tr -d '\n' <"$R/docs/order"):$(grep -c '"result"' "$W/out")" '0123456789:10' '… those of one user in their order'
+is '… those of one user in their order' "$(tr -d '\n' <"$R/docs/order"):$(grep -c '"result"' "$W/out")" '0123456789:10'
 seq 3000 3029 | while read -r x; do printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"view","path":"/docs/long","_run_as":{"uid":%s,"gid":1,"groups":[]}},"id":%s}\n' "$x" "$x"; done | in_world pipe >"$W/out"
-is "$(jq -r 'select(.result).id' "$W/out" | sort -u | wc -l)" 30 '… and those of more users than there are children at once'
+is '… and those of more users than there are children at once' "$(jq -r 'select(.result).id' "$W/out" | sort -u | wc -l)" 30
 
 # children of others are of no interest to it, such as what starts the server
 mkfifo "$W/to" "$W/from"
@@ -125,9 +125,9 @@ in_world pipe <"$W/to" >"$W/from" & pipe=$!
 exec 8>"$W/to" 9<"$W/from"
 params view /docs/a '"agent"' >&8; read -r a <&9
 request remote_version 2 >&8; echo >&8; read -r a <&9
-like "$a" '*"result": "Server: *' 'the server is started by a pipe that has acted for a user'
+fits 'the server is started by a pipe that has acted for a user' "$a" '*"result": "Server: *'
 asleep() { grep -q "^State:.S" "/proc/$(pgrep -P "$pipe")/status"; }
-wait_for asleep; ok $? '… which then waits'
+wait_for asleep; succeeded '… which then waits' $?
 exec 8>&-; wait $pipe; exec 9<&-
 in_world stop-server
 done_testing

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: a run that is killed, or whose receipt is lost, can be taken back, and takes back nothing of others.
 # tier: check
@@ -20,27 +20,27 @@ for i in $(seq 40); do
 		$before
 	END
 done
-is "$bad" '' 'killed at any time: no trace is left after undoing'
+is 'killed at any time: no trace is left after undoing' "$bad" ''
 
 put; spec '.start=["server"]' >"$W/spec"
 (exec env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" install <"$W/spec" >"$W/out" 2>&1) & pid=$!
 wait_for test -S "$C/.server/sandbox-tools.sock"; kill -9 $pid; first=$NONCE
-out=$(undo "$(nonce)"); is "$(echo "$out" | jq -c .ok):$(test -e "$R$CONTRACT"; echo $?)" 'true:0' 'the undoing of another run leaves it'
-out=$(undo "$first"); is "$(echo "$out" | jq -c .ok)" true 'its own does not'
-wait_for is_clean; ok $? '… and leaves nothing'
+out=$(undo "$(nonce)"); is 'the undoing of another run leaves it' "$(echo "$out" | jq -c .ok):$(test -e "$R$CONTRACT"; echo $?)" 'true:0'
+out=$(undo "$first"); is 'its own does not' "$(echo "$out" | jq -c .ok)" true
+wait_for is_clean; succeeded '… and leaves nothing' $?
 
 install >/dev/null; first=$NONCE; install >/dev/null; second=$NONCE
-undo "$first" >/dev/null; is "$(jq -r .born "$R/.sbinject/state.json"):$(servers)" ':1' 'the undoing of a run leaves what a later one has confirmed'
-undo "$second" >/dev/null; is "$(servers)" 1 '… as does that of the later one'
-put; first=$NONCE; run_staged '.path="/var/tmp/x/y"' >/dev/null; is "$(servers):$(jq -r .path "$R/.sbinject/state.json")" "1:$CONTRACT" 'a failed run in between changes nothing of that'
-uninstall >/dev/null; wait_for is_clean; ok $? 'in the end everything is as it was'
+undo "$first" >/dev/null; is 'the undoing of a run leaves what a later one has confirmed' "$(jq -r .born "$R/.sbinject/state.json"):$(servers)" ':1'
+undo "$second" >/dev/null; is '… as does that of the later one' "$(servers)" 1
+put; first=$NONCE; run_staged '.path="/var/tmp/x/y"' >/dev/null; is 'a failed run in between changes nothing of that' "$(servers):$(jq -r .path "$R/.sbinject/state.json")" "1:$CONTRACT"
+uninstall >/dev/null; wait_for is_clean; succeeded 'in the end everything is as it was' $?
 
 # a service that was there before a first install that fails
 mkdir -m 700 "$C"; cp "$PROGRAM" "$R$CONTRACT"; printf x >>"$R$CONTRACT"; chmod 755 "$R$CONTRACT"
 env -i /usr/sbin/chroot "$R" "$CONTRACT" start-server >/dev/null
 mkdir "$C-json-rpc-chunks"; touch "$C-json-rpc-chunks/theirs"; old=$(sha256sum <"$R$CONTRACT" | cut -d' ' -f1)
-put; out=$(run_staged '.start=["no-such-command"]'); is "$(echo "$out" | jq -c .code)" '"start"' 'a first install over a service that runs fails'
-is "$(servers):$(call sandbox_tools_describe | jq -r .result.sha256)" "1:$old" '… and that service runs again'
-is "$(ls "$C-json-rpc-chunks" "$C/.server" | grep -cE 'theirs|sock$')" 2 '… with its files'
-[ ! -e "$R/.sbinject" ]; ok $? '… and nothing is left of ours'
+put; out=$(run_staged '.start=["no-such-command"]'); is 'a first install over a service that runs fails' "$(echo "$out" | jq -c .code)" '"start"'
+is '… and that service runs again' "$(servers):$(call sandbox_tools_describe | jq -r .result.sha256)" "1:$old"
+is '… with its files' "$(ls "$C-json-rpc-chunks" "$C/.server" | grep -cE 'theirs|sock$')" 2
+[ ! -e "$R/.sbinject" ]; succeeded '… and nothing is left of ours' $?
 done_testing

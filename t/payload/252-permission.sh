@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: only the program that is installed starts the service: not what a removal or another release has left running,
 # nor what comes while they are at work; and releases that are installed at once do not stop each other.
@@ -24,24 +24,24 @@ ask() { request remote_version "$1" >&9; echo >&9; }
 close_pipe() { exec 9>&-; wait $pipe; }
 gone="'/.sbinject/$MINE' was removed"
 
-install '.keep="'"$MINE"'"' >/dev/null; open_pipe "$MINE"; ask 1; like "$(says 1)" 'Server: *' 'a pipe by a kept name'
-uninstall >/dev/null; ask 2; says 2 >/dev/null; ask 3; is "$(says 3)" "$gone" '… does not start the service again once it is removed'; close_pipe
-is "$(servers):$(plain)" "0:$before" '… which leaves nothing'
+install '.keep="'"$MINE"'"' >/dev/null; open_pipe "$MINE"; ask 1; fits 'a pipe by a kept name' "$(says 1)" 'Server: *'
+uninstall >/dev/null; ask 2; says 2 >/dev/null; ask 3; is '… does not start the service again once it is removed' "$(says 3)" "$gone"; close_pipe
+is '… which leaves nothing' "$(servers):$(plain)" "0:$before"
 
 install '.keep="'"$MINE"'"' >/dev/null; open_pipe "$MINE"; ask 1; says 1 >/dev/null
 put "$W/other"; run_staged '.keep="'"$THEIRS"'"' >/dev/null
 kill -9 "$(server_pid)"; wait_for eval '[ "$(servers)" = 0 ]'
-ask 2; says 2 >/dev/null; ask 3; is "$(says 3):$(servers)" "$gone:0" 'a pipe of the release before starts nothing'
-is "$(request sandbox_tools_describe 1 | kept "$THEIRS" exec | jq -r .result.sha256)" "$OTHER" '… but a call of the new one does'
-ask 4; like "$(says 4)" 'Server: *' '… with which the pipe goes on'; close_pipe
+ask 2; says 2 >/dev/null; ask 3; is 'a pipe of the release before starts nothing' "$(says 3):$(servers)" "$gone:0"
+is '… but a call of the new one does' "$(request sandbox_tools_describe 1 | kept "$THEIRS" exec | jq -r .result.sha256)" "$OTHER"
+ask 4; fits '… with which the pipe goes on' "$(says 4)" 'Server: *'; close_pipe
 ln "$H/$OTHER" "$H/$MINE"; rm "$H/current"; kept "$THEIRS" stop-server
-is "$(request remote_version 1 | kept "$MINE" exec 2>&1):$(servers)" "error: $gone:0" 'nothing is started while a removal is at work'
+is 'nothing is started while a removal is at work' "$(request remote_version 1 | kept "$MINE" exec 2>&1):$(servers)" "error: $gone:0"
 ln -s "$OTHER" "$H/current"; uninstall "/.sbinject/$OTHER" >/dev/null
-put; is "$(request remote_version 1 | kept "$STAGED" exec 2>&1):$(plain)" "error: '/.sbinject/$STAGED' was removed:$before" '… nor is anything left of a delivery that comes too late'
+put; is '… nor is anything left of a delivery that comes too late' "$(request remote_version 1 | kept "$STAGED" exec 2>&1):$(plain)" "error: '/.sbinject/$STAGED' was removed:$before"
 
 # callers by that name, and a removal
 remove_among_callers '.keep="'"$MINE"'"' "$H/$MINE" kept "$MINE" pipe
-is "$bad" '' 'a removal among callers: nothing runs afterwards, nothing is left'
+is 'a removal among callers: nothing runs afterwards, nothing is left' "$bad" ''
 
 # started from a name that another release clears away before it is its turn
 install '.keep="'"$MINE"'"' >/dev/null
@@ -50,9 +50,9 @@ exec 8<>"$H/lock"; flock 8
 (exec 8>&-; kept "$MINE" install <"$W/spec" >"$W/out") & waiting=$!
 wait_for eval "ls -l /proc/[0-9]*/exe 2>/dev/null | grep -q '/$MINE\$'"
 rm "$H/$MINE" "$H/$HEX"; cp "$W/other" "$H/$OTHER"; ln -sfn "$OTHER" "$H/current"; exec 8>&-; wait $waiting
-is "$(jq -c '[.ok,.sha256,.what]' "$W/out"):$(running)" "[true,\"$HEX\",null]:$HEX" 'what was cleared away while it waited brings itself'
-is "$(ls "$H" | grep -v state | sed "s/^$HEX/0/" | sort | tr '\n' ' ')" "0 current lock $MINE " '… and clears away the other'
-uninstall >/dev/null; is "$(plain)" "$before" '… which can be taken back'
+is 'what was cleared away while it waited brings itself' "$(jq -c '[.ok,.sha256,.what]' "$W/out"):$(running)" "[true,\"$HEX\",null]:$HEX"
+is '… and clears away the other' "$(ls "$H" | grep -v state | sed "s/^$HEX/0/" | sort | tr '\n' ' ')" "0 current lock $MINE "
+uninstall >/dev/null; is '… which can be taken back' "$(plain)" "$before"
 
 # two releases at once, beside pipes that want the service all the time
 bad=
@@ -70,6 +70,6 @@ for i in $(seq 6); do
 		bad="$bad $i:$(cat "$W"/out.[1-4]):$(servers)"
 	rm "$W"/out.[1-4]; uninstall >/dev/null
 done
-is "$bad" '' 'two releases at once: each succeeds, the last one runs'
-wait_for eval '[ "$(servers)" = 0 ]'; is "$(plain)" "$before" 'in the end everything is as it was'
+is 'two releases at once: each succeeds, the last one runs' "$bad" ''
+wait_for eval '[ "$(servers)" = 0 ]'; is 'in the end everything is as it was' "$(plain)" "$before"
 done_testing

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: the container's own user can install the program, too, in a home that it makes itself; root keeps off
 # that until the user has removed it; nothing that a third user planted is trusted.
@@ -37,37 +37,37 @@ users_listing() { listing | sed -E 's/^(\.\/(tmp|var\/tmp) .*) [0-9.]+ $/\1/'; }
 world w tmp proc var/tmp opt etc
 before=$(users_listing)
 put_user; out=$(user_install)
-is "$(echo "$out" | short)" '[true,"absent",true,1000,null]' 'the user installs'
-is "$(stat -c '%u %a' "$R$DIR" "$R$CONTRACT" "$R$OWN" "$R$DIR/.server" | tr '\n' ' ')" '1000 700 1000 755 1000 700 1000 700 ' \
-	'… and owns what it made, closed to others'
-like "$(request remote_version 1 | TOOL_AT=$CONTRACT as_user 1000 exec)" "*Server: $CONTRACT ($(echo "$out" | jq .pid))*" 'its calls reach that service'
-like "$(request remote_version 1 | TOOL_AT=$BROUGHT as_user 1000 exec)" "*Server: $CONTRACT ($(echo "$out" | jq .pid))*" '… and so do those of the program in root'"'"'s home'
-is "$(servers)" 1 '… and start no other'
-is "$(find "$R/.sbinject" -newer "$R$BROUGHT" -type f; ls "$R$OWN" | sed "s/^$hex\$/0/" | sort | tr '\n' ' ')" '0 current lock state.json ' "everything it notes is in its own home"
-is "$(user_install | short)" '[true,"same",false,1000,null]' 'again: nothing to do'
-rm "$R$CONTRACT"; is "$(user_install | short)" '[true,"absent",false,1000,null]' 'a lost program is put back'
-is "$(user_spec | brought status | jq -c '[.ok,.path_ok,.server.running,.server.uid,.server.can_switch_user]')" '[true,true,true,1000,false]' 'status'
+is 'the user installs' "$(echo "$out" | short)" '[true,"absent",true,1000,null]'
+is '… and owns what it made, closed to others' "$(stat -c '%u %a' "$R$DIR" "$R$CONTRACT" "$R$OWN" "$R$DIR/.server" | tr '\n' ' ')" \
+	'1000 700 1000 755 1000 700 1000 700 '
+fits 'its calls reach that service' "$(request remote_version 1 | TOOL_AT=$CONTRACT as_user 1000 exec)" "*Server: $CONTRACT ($(echo "$out" | jq .pid))*"
+fits '… and so do those of the program in root'"'"'s home' "$(request remote_version 1 | TOOL_AT=$BROUGHT as_user 1000 exec)" "*Server: $CONTRACT ($(echo "$out" | jq .pid))*"
+is '… and start no other' "$(servers)" 1
+is "everything it notes is in its own home" "$(find "$R/.sbinject" -newer "$R$BROUGHT" -type f; ls "$R$OWN" | sed "s/^$hex\$/0/" | sort | tr '\n' ' ')" '0 current lock state.json '
+is 'again: nothing to do' "$(user_install | short)" '[true,"same",false,1000,null]'
+rm "$R$CONTRACT"; is 'a lost program is put back' "$(user_install | short)" '[true,"absent",false,1000,null]'
+is 'status' "$(user_spec | brought status | jq -c '[.ok,.path_ok,.server.running,.server.uid,.server.can_switch_user]')" '[true,true,true,1000,false]'
 
 # root meets it
-put; out=$(run_staged); is "$(echo "$out" | short)" '[true,"user",null,null,null]' 'root, asked to install, says that it is the user'"'s"
-is "$(stat -c '%u %a' "$R/.sbinject"):$(ls "$R/.sbinject" | tr '\n' ' ')" '0 711:current lock user ' '… has done nothing, and the user can still start its program'
-is "$(user_install | short)" '[true,"same",false,1000,null]' '… whose service is untouched'
-is "$(root_uninstall | jq -c '[.ok,.was,.removed]'):$(servers)" '[true,"user",0]:1' 'root, asked to uninstall, says so, too'
+put; out=$(run_staged); is 'root, asked to install, says that it is the user'"'s" "$(echo "$out" | short)" '[true,"user",null,null,null]'
+is '… has done nothing, and the user can still start its program' "$(stat -c '%u %a' "$R/.sbinject"):$(ls "$R/.sbinject" | tr '\n' ' ')" '0 711:current lock user '
+is '… whose service is untouched' "$(user_install | short)" '[true,"same",false,1000,null]'
+is 'root, asked to uninstall, says so, too' "$(root_uninstall | jq -c '[.ok,.was,.removed]'):$(servers)" '[true,"user",0]:1'
 
 # another release, and one that does not start
 cp "$PROGRAM" "$W/other"; printf 'x' >>"$W/other"
-put_user "$W/other"; is "$(user_install | short):$(servers)" '[true,"other",true,1000,null]:1' 'an upgrade'
-is "$(ls "$R$OWN" | grep -cE '^[0-9a-f]{64}')" 1 '… leaves no other program in its home'
-put_user; is "$(user_install '.start=["no-such-command"]' | short)" '[false,null,null,null,"start"]' 'one that fails'
-is "$(sha256sum <"$R$CONTRACT"):$(servers)" "$(sha256sum <"$W/other"):1" '… leaves what was there'
-is "$(user_uninstall | jq -c '[.ok,.was]'):$(servers):$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" '[true,null]:0:' 'the user uninstalls all that it made'
-is "$(root_uninstall '.user_gone=true' | jq -c '[.ok,.was]'):$(users_listing)" "[true,null]:$before" '… and root the rest'
-put_user; is "$(user_install '.start=["no-such-command"]' | short):$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" '[false,null,null,null,"start"]:' 'a first one that fails leaves nothing'
+put_user "$W/other"; is 'an upgrade' "$(user_install | short):$(servers)" '[true,"other",true,1000,null]:1'
+is '… leaves no other program in its home' "$(ls "$R$OWN" | grep -cE '^[0-9a-f]{64}')" 1
+put_user; is 'one that fails' "$(user_install '.start=["no-such-command"]' | short)" '[false,null,null,null,"start"]'
+is '… leaves what was there' "$(sha256sum <"$R$CONTRACT"):$(servers)" "$(sha256sum <"$W/other"):1"
+is 'the user uninstalls all that it made' "$(user_uninstall | jq -c '[.ok,.was]'):$(servers):$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" '[true,null]:0:'
+is '… and root the rest' "$(root_uninstall '.user_gone=true' | jq -c '[.ok,.was]'):$(users_listing)" "[true,null]:$before"
+put_user; is 'a first one that fails leaves nothing' "$(user_install '.start=["no-such-command"]' | short):$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" '[false,null,null,null,"start"]:'
 n=$(user_install | jq -r .nonce)
-is "$(user_spec ".born=.nonce|.discard=[]" | brought uninstall | jq -c '[.ok,.removed,.stands]'):$(servers)" '[true,0,true]:1' 'one of another run is not taken back, and said to stand'
-is "$(user_spec ".born=\"$n\"|.discard=[]" | brought uninstall | jq -c '[.ok,.stands]'):$(servers):$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" '[true,null]:0:' 'one whose receipt was lost can be taken back'
+is 'one of another run is not taken back, and said to stand' "$(user_spec ".born=.nonce|.discard=[]" | brought uninstall | jq -c '[.ok,.removed,.stands]'):$(servers)" '[true,0,true]:1'
+is 'one whose receipt was lost can be taken back' "$(user_spec ".born=\"$n\"|.discard=[]" | brought uninstall | jq -c '[.ok,.stands]'):$(servers):$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" '[true,null]:0:'
 put; printf '{"nonce":"%s","home":"/.sbinject","discard":["%s"],"user_gone":true}\n' "$(nonce)" "$STAGED" | env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" uninstall >/dev/null
-is "$(users_listing)" "$before" "… and what was brought for it"
+is "… and what was brought for it" "$(users_listing)" "$before"
 
 # what a third user planted
 plant() { # plant PATH [MODE]
@@ -76,41 +76,41 @@ plant() { # plant PATH [MODE]
 put_user
 for p in $DIR $OWN; do for mode in 700 755 777; do
 	plant $p $mode; out=$(user_install)
-	is "$(echo "$out" | jq -c '[.ok,(.code|. == "occupied" or . == "denied")]'):$(servers):$(stat -c '%u %a' "$R$p")" "[false,true]:0:2000 $mode" "$p of another user, $mode, is not used"
-	[ $p != $DIR ] || is "$(echo "$out" | jq -r .what)" "cannot clear '$DIR': Operation not permitted" '… and the message names it'
-	rmdir "$R$p"; is "$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" '' '… nor anything left'
+	is "$p of another user, $mode, is not used" "$(echo "$out" | jq -c '[.ok,(.code|. == "occupied" or . == "denied")]'):$(servers):$(stat -c '%u %a' "$R$p")" "[false,true]:0:2000 $mode"
+	[ $p != $DIR ] || is '… and the message names it' "$(echo "$out" | jq -r .what)" "cannot clear '$DIR': Operation not permitted"
+	rmdir "$R$p"; is '… nor anything left' "$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" ''
 done; done
-ln -s /etc "$R$DIR"; chown -h 2000 "$R$DIR"; is "$(user_install | jq -c .ok):$(ls -A "$R/etc")" 'false:' 'nor is a link followed'; rm "$R$DIR"
+ln -s /etc "$R$DIR"; chown -h 2000 "$R$DIR"; is 'nor is a link followed' "$(user_install | jq -c .ok):$(ls -A "$R/etc")" 'false:'; rm "$R$DIR"
 mkdir -m 777 "$R$DIR" "$R$DIR/.server"; chmod 777 "$R$DIR" "$R$DIR/.server"; chown 1000 "$R$DIR" "$R$DIR/.server"
 touch "$R$DIR/.server/server.lock" "$R$DIR/.server/theirs"; chown 2000 "$R$DIR/.server/"*; chmod 666 "$R$DIR/.server/"*
 flock "$R$DIR/.server/server.lock" sleep 60 & holder=$!
-is "$(user_install | short)" '[true,"absent",true,1000,null]' 'a directory of the own user that was open to others'
-kill $holder; is "$(stat -c '%u %a' "$R$DIR/.server" "$R$DIR/.server/server.lock" | tr '\n' ' ')" '1000 700 1000 600 ' '… is closed, and what others left there under our names is gone'
+is 'a directory of the own user that was open to others' "$(user_install | short)" '[true,"absent",true,1000,null]'
+kill $holder; is '… is closed, and what others left there under our names is gone' "$(stat -c '%u %a' "$R$DIR/.server" "$R$DIR/.server/server.lock" | tr '\n' ' ')" '1000 700 1000 600 '
 user_uninstall >/dev/null; rm -rf "$R$DIR"
 mkdir -m 700 "$R$DIR"; chown 1000 "$R$DIR"; mkdir -m 777 "$R$DIR/.server"; chown 2000 "$R$DIR/.server"
-is "$(user_install | short):$(stat -c '%u %a' "$R$DIR/.server")" '[true,"absent",true,1000,null]:1000 700' '… nor is a server directory of others in the way'
+is '… nor is a server directory of others in the way' "$(user_install | short):$(stat -c '%u %a' "$R$DIR/.server")" '[true,"absent",true,1000,null]:1000 700'
 user_uninstall >/dev/null; rm -rf "$R$DIR"
 
 # where no program of its own can be run
 mount -t tmpfs -o noexec,mode=1777 none "$R/var/tmp"
-out=$(user_install); is "$(echo "$out" | jq -c '[.ok,.code,.what]'):$(servers):$(ls -A "$R/var/tmp" "$R/tmp" | grep -v :)" \
-	"[false,\"noexec\",\"'$OWN' is on a file system that is mounted noexec\"]:0:" 'a home that is mounted noexec is refused'
+out=$(user_install); is 'a home that is mounted noexec is refused' \
+	"$(echo "$out" | jq -c '[.ok,.code,.what]'):$(servers):$(ls -A "$R/var/tmp" "$R/tmp" | grep -v :)" "[false,\"noexec\",\"'$OWN' is on a file system that is mounted noexec\"]:0:"
 umount "$R/var/tmp"
 
 # the directory's mode is exactly 0700, whoever owns it, and again what it was before afterwards
 mkdir -m 755 "$R$DIR"; chown 1000 "$R$DIR"; echo theirs >"$R$CONTRACT"; chown 1000 "$R$CONTRACT"
-is "$(user_install | short):$(stat -c %a "$R$DIR"):$(cat "$R$CONTRACT")" '[false,null,null,null,"occupied"]:755:theirs' 'what is no program is not replaced'
+is 'what is no program is not replaced' "$(user_install | short):$(stat -c %a "$R$DIR"):$(cat "$R$CONTRACT")" '[false,null,null,null,"occupied"]:755:theirs'
 chmod 755 "$R$CONTRACT"
-is "$(user_install | short):$(stat -c %a "$R$DIR")" '[true,"other",true,1000,null]:700' 'a directory of the user that was there becomes private'
-is "$(user_install | jq -c .ok):$(user_uninstall | jq -c .ok):$(stat -c %a "$R$DIR")" true:true:755 '… and gets back its mode'
-is "$(user_install '.start=["no-such-command"]' | jq -c .ok):$(stat -c %a "$R$DIR")" false:755 '… also after a failure'
+is 'a directory of the user that was there becomes private' "$(user_install | short):$(stat -c %a "$R$DIR")" '[true,"other",true,1000,null]:700'
+is '… and gets back its mode' "$(user_install | jq -c .ok):$(user_uninstall | jq -c .ok):$(stat -c %a "$R$DIR")" true:true:755
+is '… also after a failure' "$(user_install '.start=["no-such-command"]' | jq -c .ok):$(stat -c %a "$R$DIR")" false:755
 rm -rf "$R$DIR" "$R/.sbinject"; mkdir -m 2755 "$R$DIR"; chmod 2755 "$R$DIR"
-is "$(install | jq -c .ok):$(stat -c %a "$R$DIR"):$(uninstall | jq -c .ok):$(stat -c %a "$R$DIR")" true:700:true:2755 "the same for root's"
+is "the same for root's" "$(install | jq -c .ok):$(stat -c %a "$R$DIR"):$(uninstall | jq -c .ok):$(stat -c %a "$R$DIR")" true:700:true:2755
 rm -rf "$R$DIR"; mkdir -m 755 "$R$DIR"; chmod 2775 "$R$DIR"; touch "$R$DIR/theirs"
-is "$(install | jq -c .ok):$(stat -c %a "$R$DIR"):$(uninstall | jq -c .ok):$(stat -c %a "$R$DIR")" true:2755:true:2775 'one with other files in it stays open to those who use them'
+is 'one with other files in it stays open to those who use them' "$(install | jq -c .ok):$(stat -c %a "$R$DIR"):$(uninstall | jq -c .ok):$(stat -c %a "$R$DIR")" true:2755:true:2775
 rm -rf "$R$DIR" "$R/.sbinject"; mkdir -m 755 "$R$DIR"; touch "$R$DIR/theirs"; chown -R 1000 "$R$DIR"; put_user
 closed() { [ "$(stat -c '%u %a' "$R$DIR" "$R$DIR/.server" "$R$DIR/.server/sandbox-tools.sock" 2>/dev/null | tr '\n' ' ')" = '1000 755 1000 700 1000 600 ' ]; }
-is "$(user_install | jq -c .ok)" true 'a directory of the user with other files in it'; closed; ok $? '… that others can enter: the service is private all the same'
-rm -rf "$R$DIR/.server" 2>/dev/null; wait_for closed; ok $? '… also when its directory was removed'
-is "$(user_uninstall | jq -c .ok):$(ls -A "$R$DIR")" true:theirs '… and nothing but that is left'
+is 'a directory of the user with other files in it' "$(user_install | jq -c .ok)" true; closed; succeeded '… that others can enter: the service is private all the same' $?
+rm -rf "$R$DIR/.server" 2>/dev/null; wait_for closed; succeeded '… also when its directory was removed' $?
+is '… and nothing but that is left' "$(user_uninstall | jq -c .ok):$(ls -A "$R$DIR")" true:theirs
 done_testing

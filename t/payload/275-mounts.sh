@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: where the program cannot stand at its path, a link to the home does; where nothing can, the
 # service runs without a name. Each form can be repeated, replaced, and taken away without a trace.
@@ -18,22 +18,22 @@ chunks() { mkdir -p "$R/.sbinject-json-rpc-chunks/0"; touch "$R/.sbinject-json-r
 # form NAME FORM: what stands there now is to be a link, or nothing
 form() {
 	before=$(listing)
-	put; out=$(run_staged); is "$(said)" "[true,\"absent\",true,\"$2\"]" "$1: install"
-	is "$(status)" "[true,\"$2\",true]" '… status'
+	put; out=$(run_staged); is "$1: install" "$(said)" "[true,\"absent\",true,\"$2\"]"
+	is '… status' "$(status)" "[true,\"$2\",true]"
 	pid=$(echo "$out" | jq .pid)
-	put; out=$(run_staged); is "$(said)" "[true,\"same\",false,\"$2\"]" '… install again changes nothing'
-	kill -9 "$pid"; put; out=$(run_staged); is "$(said)" "[true,\"same\",true,\"$2\"]" '… a killed service is started again'
-	put "$W/other"; out=$(run_staged); is "$(said)" "[true,\"other\",true,\"$2\"]" '… an upgrade'
-	is "$(status "$OTHER")" "[true,\"$2\",true]" '… and its status'
-	[ "$2" = none ] || is "$(readlink "$R$CONTRACT"):$(stat -c '%u %a' "$(dirname "$R$CONTRACT")")" "/.sbinject/$OTHER:0 700" '… the link leads to it, in a closed directory'
-	put; out=$(run_staged '.start=["no-such-command"]'); is "$(echo "$out" | jq -c '[.ok,.code]')" '[false,"start"]' '… an upgrade that fails'
-	is "$(status "$OTHER" | jq -c '.[0:2]')" "[true,\"$2\"]" '… brings the old one back'
+	put; out=$(run_staged); is '… install again changes nothing' "$(said)" "[true,\"same\",false,\"$2\"]"
+	kill -9 "$pid"; put; out=$(run_staged); is '… a killed service is started again' "$(said)" "[true,\"same\",true,\"$2\"]"
+	put "$W/other"; out=$(run_staged); is '… an upgrade' "$(said)" "[true,\"other\",true,\"$2\"]"
+	is '… and its status' "$(status "$OTHER")" "[true,\"$2\",true]"
+	[ "$2" = none ] || is '… the link leads to it, in a closed directory' "$(readlink "$R$CONTRACT"):$(stat -c '%u %a' "$(dirname "$R$CONTRACT")")" "/.sbinject/$OTHER:0 700"
+	put; out=$(run_staged '.start=["no-such-command"]'); is '… an upgrade that fails' "$(echo "$out" | jq -c '[.ok,.code]')" '[false,"start"]'
+	is '… brings the old one back' "$(status "$OTHER" | jq -c '.[0:2]')" "[true,\"$2\"]"
 	put; out=$(run_staged); chunks
 	printf '{"nonce":"%s","home":"/.sbinject","path":"%s","links":["/opt/inspect-sandbox-tools"]}\n' "$(nonce)" "$CONTRACT" |
 		env -i /usr/sbin/chroot "$R" "/.sbinject/$HEX" uninstall >"$W/out"
-	is "$(jq .ok "$W/out"):$(servers):$(listing)" "true:0:$before" '… uninstall leaves no trace'
+	is '… uninstall leaves no trace' "$(jq .ok "$W/out"):$(servers):$(listing)" "true:0:$before"
 	put; out=$(run_staged '.start=["no-such-command"]')
-	is "$(echo "$out" | jq -c '[.ok,.code]'):$(servers):$(listing)" "[false,\"start\"]:0:$before" '… nor does a first install that fails'
+	is '… nor does a first install that fails' "$(echo "$out" | jq -c '[.ok,.code]'):$(servers):$(listing)" "[false,\"start\"]:0:$before"
 }
 
 mount -t tmpfs -o noexec none "$V"; form 'noexec' link; umount "$V"
@@ -45,19 +45,19 @@ mount -t tmpfs -o noexec none "$V"
 C=$(dirname "$R$CONTRACT")
 for target in /etc/passwd "/.sbinject/../etc/passwd"; do
 	mkdir -m 755 "$C"; ln -s "$target" "$R$CONTRACT"
-	put; out=$(run_staged); is "$(echo "$out" | jq -c '[.ok,.code]'):$(readlink "$R$CONTRACT"):$(stat -c %a "$C")" "[false,\"occupied\"]:$target:755" "a link to $target is left alone"
+	put; out=$(run_staged); is "a link to $target is left alone" "$(echo "$out" | jq -c '[.ok,.code]'):$(readlink "$R$CONTRACT"):$(stat -c %a "$C")" "[false,\"occupied\"]:$target:755"
 	rm -rf "$C"
 done
 mkdir -m 700 "$C"; ln -s "/.sbinject/$(printf 0%.0s $(seq 64))" "$R$CONTRACT"
-put; out=$(run_staged); is "$(said):$(readlink "$R$CONTRACT")" "[true,\"other\",true,\"link\"]:/.sbinject/$HEX" 'a link to a program that was in the home is replaced'
+put; out=$(run_staged); is 'a link to a program that was in the home is replaced' "$(said):$(readlink "$R$CONTRACT")" "[true,\"other\",true,\"link\"]:/.sbinject/$HEX"
 uninstall "/.sbinject/$HEX" >/dev/null; rm -rf "$C"
-install >/dev/null; rm "$R$CONTRACT"; is "$(status)" '[false,null,true]' 'a lost link is told'
-ln -s /etc/passwd "$R$CONTRACT"; is "$(status)" '[false,null,true]' '… and a wrong one'
-uninstall "/.sbinject/$HEX" >/dev/null; is "$(readlink "$R$CONTRACT")" /etc/passwd '… which is left to its owner'
+install >/dev/null; rm "$R$CONTRACT"; is 'a lost link is told' "$(status)" '[false,null,true]'
+ln -s /etc/passwd "$R$CONTRACT"; is '… and a wrong one' "$(status)" '[false,null,true]'
+uninstall "/.sbinject/$HEX" >/dev/null; is '… which is left to its owner' "$(readlink "$R$CONTRACT")" /etc/passwd
 umount "$V"
 
 # the same program, put there by whoever made the read-only file system
 mount -t tmpfs none "$V"; mkdir -m 700 "$C"; cp "$PROGRAM" "$R$CONTRACT"; mount -o remount,ro "$V"
-put; out=$(run_staged); is "$(said)" '[true,"same",true,"none"]' 'the right program on a read-only file system: nowhere for its server beside it'
+put; out=$(run_staged); is 'the right program on a read-only file system: nowhere for its server beside it' "$(said)" '[true,"same",true,"none"]'
 uninstall >/dev/null; umount "$V"
 done_testing

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: stopping the server ends everything it ever started, in time, with and without /proc, and says what it could not end.
 # tier: check
@@ -6,16 +6,16 @@
 
 tool() { "$T" "$@"; }
 T=$PROGRAM
-run() { rpc exec_remote_poll "{\"pid\":$(start "$1"),\"ack_seq\":0}" >/dev/null; }
+job() { rpc exec_remote_poll "{\"pid\":$(start "$1"),\"ack_seq\":0}" >/dev/null; }
 place() { mkdir -m "${2:-755}" "$W/$1"; export INSPECT_SANDBOX_TOOLS_DIR="$W/$1"; }
 status() { jq -c . "$W/$1/shutdown-status.json"; }
 left() { pgrep -fc "sleep $1" || :; }
 # a job for each way to get away; NN names the sleepers
 scatter() {
-	run "sleep 1000$1 >/dev/null 2>&1 &"
-	run "setsid sleep 1001$1 >/dev/null 2>&1 &"
-	run "(setsid sh -c 'setsid sleep 1002$1 & exit') >/dev/null 2>&1 &"
-	run "sleep 1003$1 & sleep 0.1"
+	job "sleep 1000$1 >/dev/null 2>&1 &"
+	job "setsid sleep 1001$1 >/dev/null 2>&1 &"
+	job "(setsid sh -c 'setsid sleep 1002$1 & exit') >/dev/null 2>&1 &"
+	job "sleep 1003$1 & sleep 0.1"
 	start "sleep 1004$1 | sleep 1005$1" >/dev/null
 	start "set -m; sleep 1006$1 & wait" >/dev/null
 	kill -STOP "$(start "exec sleep 1007$1")"
@@ -23,13 +23,13 @@ scatter() {
 
 place a
 scatter 1
-[ "$(left '100[0-7]1')" -ge 8 ]; ok $? 'jobs and what they left behind'
+[ "$(left '100[0-7]1')" -ge 8 ]; succeeded 'jobs and what they left behind' $?
 pid=$(start 'sleep 50'); (rpc exec_remote_poll "{\"pid\":$pid,\"ack_seq\":0}" >"$W/p"; now >"$W/p.ms") & bg=$!
-sleep 0.3; t=$(now); "$T" stop-server; is $? 0 'stop-server'; d=$(($(now) - t))
-is "$(left '100[0-7]1')" 0 'nothing is left'
-within $d 2000; ok $? "… soon ($d ms)"
-is "$(status a)" '{"errors":[]}' 'a clean status'
-wait $bg; is "$(jq -r .result.state "$W/p")" running 'a poll under way is answered'
+sleep 0.3; t=$(now); "$T" stop-server; is 'stop-server' $? 0; d=$(($(now) - t))
+is 'nothing is left' "$(left '100[0-7]1')" 0
+within $d 2000; succeeded "… soon ($d ms)" $?
+is 'a clean status' "$(status a)" '{"errors":[]}'
+wait $bg; is 'a poll under way is answered' "$(jq -r .result.state "$W/p")" running
 
 # the slow ones side by side
 (
@@ -71,25 +71,25 @@ wait $bg; is "$(jq -r .result.state "$W/p")" running 'a poll under way is answer
 	echo $? >"$W/e.exit"
 ) & e=$!
 wait $b $c $d $e
-[ "$(cat "$W/b.before")" -ge 10 ]; ok $? 'the same without /proc'
-is "$(cat "$W/b.exit"):$(status b)" '0:{"errors":[]}' '… stops cleanly'
-is "$(cat "$W/b.after")" 0 '… and leaves nothing'
-within "$(cat "$W/b.ms")" 40000; ok $? "… in time ($(cat "$W/b.ms") ms)"
-is "$(cat "$W/c.exit"):$(status c)" '0:{"errors":[]}' 'one that answers TERM with a new process'
-is "$(cat "$W/c.after")" 0 '… is gone with all it started'
-[ "$(cat "$W/c.ms")" -ge 29000 ] && within "$(cat "$W/c.ms")" 33000; ok $? "… after 30 s ($(cat "$W/c.ms") ms)"
-is "$(cat "$W/d.exit"):$(status d)" "1:{\"errors\":[\"exec_remote: Processes did not exit after SIGKILL: $(cat "$W/d.pid")\"]}" 'who cannot be killed is named in the status'
-like "$(cat "$W/d.err")" "error: Sandbox-tools server cleanup failed: exec_remote: Processes did not exit*$(cat "$W/d.pid")" '… and by stop-server'
-is "$(cat "$W/d.after")" 0 '… the others are gone'
-within "$(cat "$W/d.ms")" 40000; ok $? "… in time ($(cat "$W/d.ms") ms)"
-like "$(cat "$W/e.exit"):$(cat "$W/e.err")" '1:error: *another process*' 'a_lock_somebody_holds_is_not_waited_for_for_ever'
-is "$(servers)" 0 'no server is left'
+[ "$(cat "$W/b.before")" -ge 10 ]; succeeded 'the same without /proc' $?
+is '… stops cleanly' "$(cat "$W/b.exit"):$(status b)" '0:{"errors":[]}'
+is '… and leaves nothing' "$(cat "$W/b.after")" 0
+t=$(cat "$W/b.ms"); within "$t" 40000; succeeded "… in time ($t ms)" $?
+is 'one that answers TERM with a new process' "$(cat "$W/c.exit"):$(status c)" '0:{"errors":[]}'
+is '… is gone with all it started' "$(cat "$W/c.after")" 0
+t=$(cat "$W/c.ms"); [ "$t" -ge 29000 ] && within "$t" 33000; succeeded "… after 30 s ($t ms)" $?
+is 'who cannot be killed is named in the status' "$(cat "$W/d.exit"):$(status d)" "1:{\"errors\":[\"exec_remote: Processes did not exit after SIGKILL: $(cat "$W/d.pid")\"]}"
+fits '… and by stop-server' "$(cat "$W/d.err")" "error: Sandbox-tools server cleanup failed: exec_remote: Processes did not exit*$(cat "$W/d.pid")"
+is '… the others are gone' "$(cat "$W/d.after")" 0
+t=$(cat "$W/d.ms"); within "$t" 40000; succeeded "… in time ($t ms)" $?
+fits 'a_lock_somebody_holds_is_not_waited_for_for_ever' "$(cat "$W/e.exit"):$(cat "$W/e.err")" '1:error: *another process*'
+is 'no server is left' "$(servers)" 0
 
 place f
-run 'sleep 10095 >/dev/null 2>&1 &'
-kill -TERM "$(jq .pid "$W/f/server.pid")"; wait_for test -e "$W/f/shutdown-status.json"; ok $? 'SIGTERM to the server does the same'
-is "$(left 10095)" 0 '… for everything'
-run 'sleep 10096 >/dev/null 2>&1 &'
-a=$(jq .pid "$W/f/server.pid"); kill -INT "$a"; wait_for eval "! kill -0 $a 2>/dev/null"; is "$(left 10096)" 0 'so does SIGINT'
-"$T" stop-server; is $? 0 'stop-server finds nothing to do'
+job 'sleep 10095 >/dev/null 2>&1 &'
+kill -TERM "$(jq .pid "$W/f/server.pid")"; wait_for test -e "$W/f/shutdown-status.json"; succeeded 'SIGTERM to the server does the same' $?
+is '… for everything' "$(left 10095)" 0
+job 'sleep 10096 >/dev/null 2>&1 &'
+a=$(jq .pid "$W/f/server.pid"); kill -INT "$a"; wait_for eval "! kill -0 $a 2>/dev/null"; is 'so does SIGINT' "$(left 10096)" 0
+"$T" stop-server; is 'stop-server finds nothing to do' $? 0
 done_testing

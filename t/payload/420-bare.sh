@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: what a container may lack (/tmp, /proc, /dev, a root to write to) costs no more than what
 # needs it.
@@ -23,35 +23,35 @@ busybox true 2>/dev/null || { echo "1..0 # skip needs busybox"; exit 77; }
 
 # ---- nothing but programs: no /tmp, /proc, /dev, /etc ----
 box bare; TOOL_ENV='PATH=/bin'
-is "$(finish "$(start 'echo hello; echo oops >&2; exit 3')")" 'hello
+is 'no /tmp, /proc, /dev: a job' "$(finish "$(start 'echo hello; echo oops >&2; exit 3')")" 'hello
 oops
-3' 'no /tmp, /proc, /dev: a job'
-is "$(finish "$(start 'cat; seq 200000 | wc -l')")" '200000
-0' '… its stdin is empty'
+3'
+is '… its stdin is empty' "$(finish "$(start 'cat; seq 200000 | wc -l')")" '200000
+0'
 pid=$(start 'sleep 100 & echo $!; sleep 101'); sleep 0.5
 rpc exec_remote_kill "{\"pid\":$pid}" >"$W/r"
-wait_for gone "$(jq -r .result.stdout "$W/r")"; ok $? '… is killed with its children'
-pid=$(start 'yes'); sleep 0.3; rpc exec_remote_kill "{\"pid\":$pid}" | jq -e .result >/dev/null; ok $? '… even while it floods'
-like "$(rpc text_editor '{"command":"create","path":"/f","file_text":"a\n"}')" '*created*' 'the editor works'
-like "$(rpc text_editor '{"command":"str_replace","path":"/f","old_str":"a","new_str":"b"}')" '*edited*' '… and edits'
-like "$(rpc text_editor '{"command":"undo_edit","path":"/f"}')" '*undone*' '… and undoes'
-like "$(rpc bash_session_new_session | jq -r .error.message)" 'OSError(2, *no pseudo terminal*' 'no shells: it says so'
-like "$(rpc mcp_launch_server '{"server_params":{"command":"cat"}}')" '*"result": 0*' 'an MCP server starts'
-like "$(rpc mcp_send_notification '{"session_id":0,"notification":{"jsonrpc":"2.0","method":"x"}}')" '*"result": null*' '… gets messages'
-like "$(rpc mcp_kill_server '{"session_id":0}')" '*"result": null*' '… and ends'
+wait_for gone "$(jq -r .result.stdout "$W/r")"; succeeded '… is killed with its children' $?
+pid=$(start 'yes'); sleep 0.3; rpc exec_remote_kill "{\"pid\":$pid}" | jq -e .result >/dev/null; succeeded '… even while it floods' $?
+fits 'the editor works' "$(rpc text_editor '{"command":"create","path":"/f","file_text":"a\n"}')" '*created*'
+fits '… and edits' "$(rpc text_editor '{"command":"str_replace","path":"/f","old_str":"a","new_str":"b"}')" '*edited*'
+fits '… and undoes' "$(rpc text_editor '{"command":"undo_edit","path":"/f"}')" '*undone*'
+fits 'no shells: it says so' "$(rpc bash_session_new_session | jq -r .error.message)" 'OSError(2, *no pseudo terminal*'
+fits 'an MCP server starts' "$(rpc mcp_launch_server '{"server_params":{"command":"cat"}}')" '*"result": 0*'
+fits '… gets messages' "$(rpc mcp_send_notification '{"session_id":0,"notification":{"jsonrpc":"2.0","method":"x"}}')" '*"result": null*'
+fits '… and ends' "$(rpc mcp_kill_server '{"session_id":0}')" '*"result": null*'
 start 'setsid sleep 102 >&2 & sleep 103' >/dev/null; sleep 0.3
-in_world stop-server; is $? 0 'it stops'
-is "$(pgrep -fc 'sleep 10[0-3]')" 0 '… and leaves nothing'
+in_world stop-server; is 'it stops' $? 0
+is '… and leaves nothing' "$(pgrep -fc 'sleep 10[0-3]')" 0
 
 # ---- /dev is empty, or what is in it is not what it is called ----
 box dev dev tmp proc
-is "$(finish "$(start 'cat; echo hi')")" 'hi
-0' 'an empty /dev: a job'
+is 'an empty /dev: a job' "$(finish "$(start 'cat; echo hi')")" 'hi
+0'
 echo precious >"$R/dev/null"; mkfifo "$R/dev/ptmx"
-is "$(finish "$(start 'cat; echo hi')")" 'hi
-0' 'a file called /dev/null is not read'
-in_world stop-server >/dev/null 2>&1; in_world start-server <&- >"$W/o"; is "$?:$(cat "$R/dev/null")" '0:precious' '… nor written'
-out=$(timeout 20 env -i /usr/sbin/chroot "$R" /t exec '{"jsonrpc":"2.0","id":1,"method":"bash_session_new_session"}'); like "$out" '*error*-32098*' 'a FIFO called /dev/ptmx blocks nobody'
+is 'a file called /dev/null is not read' "$(finish "$(start 'cat; echo hi')")" 'hi
+0'
+in_world stop-server >/dev/null 2>&1; in_world start-server <&- >"$W/o"; is '… nor written' "$?:$(cat "$R/dev/null")" '0:precious'
+out=$(timeout 20 env -i /usr/sbin/chroot "$R" /t exec '{"jsonrpc":"2.0","id":1,"method":"bash_session_new_session"}'); fits 'a FIFO called /dev/ptmx blocks nobody' "$out" '*error*-32098*'
 in_world stop-server
 
 # ---- /proc goes away while it runs, or is somebody else's ----
@@ -59,47 +59,47 @@ box proc tmp proc
 pid=$(start 'sleep 104 & (setsid sleep 105 &); wait'); sleep 0.3
 mount -t tmpfs none "$R/proc"
 pid2=$(start 'sleep 106 & wait'); sleep 0.3
-t=$(rpc exec_remote_kill "{\"pid\":$pid2}" | jq -c .result.seq); is "$t" 1 '/proc goes away: a job is killed'
-wait_for eval '[ "$(pgrep -fc "sleep 106")" = 0 ]'; ok $? '… with its children'
-is "$(finish "$(start 'echo on')")" 'on
-0' '… and others run'
-in_world stop-server; is $? 0 '… it stops'
-wait_for eval '[ "$(pgrep -fc "sleep 10[456]")" = 0 ]'; ok $? '… and leaves nothing'
-is "$(servers)" 0 '… itself neither'
+t=$(rpc exec_remote_kill "{\"pid\":$pid2}" | jq -c .result.seq); is '/proc goes away: a job is killed' "$t" 1
+wait_for eval '[ "$(pgrep -fc "sleep 106")" = 0 ]'; succeeded '… with its children' $?
+is '… and others run' "$(finish "$(start 'echo on')")" 'on
+0'
+in_world stop-server; is '… it stops' $? 0
+wait_for eval '[ "$(pgrep -fc "sleep 10[456]")" = 0 ]'; succeeded '… and leaves nothing' $?
+is '… itself neither' "$(servers)" 0
 umount "$R/proc"
 
 # ---- read-only roots ----
 box ro tmp proc srv; mount --rbind "$R" "$R"; mount -o remount,ro,bind "$R"
-out=$(call remote_version 2>&1); is "$?" 1 'nowhere to write: the server cannot start'
-like "$out" 'error: *Read-only file system' '… and says why'
-like "$(call version)" '*"result"*' '… what needs no server works'
-in_world stop-server; is $? 0 '… and there is nothing to stop'
+out=$(call remote_version 2>&1); is 'nowhere to write: the server cannot start' "$?" 1
+fits '… and says why' "$out" 'error: *Read-only file system'
+fits '… what needs no server works' "$(call version)" '*"result"*'
+in_world stop-server; is '… and there is nothing to stop' $? 0
 mount -t tmpfs -o mode=1777 none "$R/tmp"; TOOL_ENV="$TOOL_ENV INSPECT_SANDBOX_TOOLS_DIR=/tmp/d"
-like "$(call remote_version)" '*"result"*' 'a read-only root with a /tmp'
-like "$(rpc text_editor '{"command":"create","path":"/srv/f","file_text":"a"}' | jq -r .error.message)" '*Read-only file system*' '… an edit elsewhere is refused'
-like "$(rpc text_editor '{"command":"create","path":"/tmp/f","file_text":"a"}')" '*created*' '… one there is not'
+fits 'a read-only root with a /tmp' "$(call remote_version)" '*"result"*'
+fits '… an edit elsewhere is refused' "$(rpc text_editor '{"command":"create","path":"/srv/f","file_text":"a"}' | jq -r .error.message)" '*Read-only file system*'
+fits '… one there is not' "$(rpc text_editor '{"command":"create","path":"/tmp/f","file_text":"a"}')" '*created*'
 # the directory itself turns read-only under a running server
 mount -o remount,ro "$R/tmp"
-like "$(call remote_version)" '*"result"*' 'its own directory turns read-only: it goes on'
-is "$(finish "$(start 'echo on')")" 'on
-0' '… and starts jobs'
-out=$(in_world stop-server 2>&1); like "$?:$out" '[01]:*' '… and can be told to stop'
-wait_for eval '[ "$(servers)" = 0 ]'; is "$(servers)" 0 '… which it does'
+fits 'its own directory turns read-only: it goes on' "$(call remote_version)" '*"result"*'
+is '… and starts jobs' "$(finish "$(start 'echo on')")" 'on
+0'
+out=$(in_world stop-server 2>&1); fits '… and can be told to stop' "$?:$out" '[01]:*'
+wait_for eval '[ "$(servers)" = 0 ]'; is '… which it does' "$(servers)" 0
 mount -o remount,rw "$R/tmp"
-like "$(call remote_version)" '*"result"*' 'writable again: it starts'
-in_world stop-server; is "$?:$(servers)" 0:0 '… and stops'
+fits 'writable again: it starts' "$(call remote_version)" '*"result"*'
+in_world stop-server; is '… and stops' "$?:$(servers)" 0:0
 umount "$R/tmp"; umount -R "$R"; TOOL_ENV='PATH=/bin'
 
 # ---- the same without privileges ----
 AS='as_user 65534'
 box user; chown 65534 "$R"
-is "$(finish "$(start 'echo hello; exit 3')")" 'hello
-3' 'unprivileged, nothing there: a job'
+is 'unprivileged, nothing there: a job' "$(finish "$(start 'echo hello; exit 3')")" 'hello
+3'
 pid=$(start 'sleep 107 & echo $!; sleep 108'); sleep 0.5
 rpc exec_remote_kill "{\"pid\":$pid}" >"$W/r"
-wait_for gone "$(jq -r .result.stdout "$W/r")"; ok $? '… is killed with its children'
-as_user 65534 stop-server; is "$?:$(servers)" 0:0 '… it stops'
+wait_for gone "$(jq -r .result.stdout "$W/r")"; succeeded '… is killed with its children' $?
+as_user 65534 stop-server; is '… it stops' "$?:$(servers)" 0:0
 chown 0 "$R"; rm -rf "$R/.server"
-out=$(rpc remote_version 2>&1); is "$?" 1 'nowhere it may write: the server cannot start'
-like "$out" '*error: *Permission denied' '… and says why'
+out=$(rpc remote_version 2>&1); is 'nowhere it may write: the server cannot start' "$?" 1
+fits '… and says why' "$out" '*error: *Permission denied'
 done_testing

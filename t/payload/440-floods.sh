@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: many jobs, much output that is read slowly or never, shells that flood: memory stays bounded,
 # nothing is lost, everything can be stopped. Figures: t/bench/faults.sh.
@@ -11,9 +11,6 @@ export INSPECT_SANDBOX_TOOLS_DIR="$W/d"
 T=$PROGRAM
 tool() { "$T" "$@"; }
 zombies() { ps -o stat= --ppid "$(server)" | grep -c Z; }
-below() { # below KB WHAT: is that the server's memory?
-	r=$(rss); [ "$r" -lt "$1" ]; costs $? "$2 ($r kB)"
-}
 quiet() { # until the server has used no time for a while
 	a=$(awk '{print $14 + $15}' "/proc/$(server)/stat")
 	sleep 0.3
@@ -24,61 +21,61 @@ quiet() { # until the server has used no time for a while
 # ---- many jobs ----
 client jobs 1200 300 >/dev/null
 f=$(fds "$(server)") before=$(rss)
-is "$(client jobs 600 1)" '600 jobs 1 at once 0 wrong' '600 jobs one after the other: each its output and code'
-is "$(client jobs 900 300)" '900 jobs 300 at once 0 wrong' '900 jobs, 300 at once'
-[ $(($(rss) - before)) -lt 300 ]; costs $? "… cost no memory ($before → $(rss) kB)"
-same_fds "$(server)" "$f" '… no descriptor'
-is "$(zombies)" 0 '… and no zombie'
+is '600 jobs one after the other: each its output and code' "$(client jobs 600 1)" '600 jobs 1 at once 0 wrong'
+is '900 jobs, 300 at once' "$(client jobs 900 300)" '900 jobs 300 at once 0 wrong'
+r=$(rss); [ $((r - before)) -lt 300 ]; costs "… cost no memory ($before → $r kB)" $?
+same_fds '… no descriptor' "$(server)" "$f"
+is '… and no zombie' "$(zombies)" 0
 
 n=3000; shipped || n=300
-is "$(client late $n)" "$n jobs 0 wrong" "$n jobs that are asked for late: nothing is lost"
+is "$n jobs that are asked for late: nothing is lost" "$(client late $n)" "$n jobs 0 wrong"
 
 # ---- much output ----
 sum() { md5sum | cut -d' ' -f1; }
-is "$(client drain 'yes 0123456789abcde | head -c 60000000' | awk '{print $1, $5}')" "60000000 $(yes 0123456789abcde | head -c 60000000 | sum)" '60 MB, polled at once: whole'
-is "$(client drain 'seq 1000000' 30 | awk '{print $1, $5}')" "6888896 $(seq 1000000 | sum)" '7 MB, polled slowly: whole'
-below 5000 'the memory is given back'
+is '60 MB, polled at once: whole' "$(client drain 'yes 0123456789abcde | head -c 60000000' | awk '{print $1, $5}')" "60000000 $(yes 0123456789abcde | head -c 60000000 | sum)"
+is '7 MB, polled slowly: whole' "$(client drain 'seq 1000000' 30 | awk '{print $1, $5}')" "6888896 $(seq 1000000 | sum)"
+below 'the memory is given back' 5000
 pid=$(client flood 'yes | head -c 300000000; sleep 100' 1)
-wait_for quiet; ok $? '300 MB that nobody asks for: the job waits'
-below 130000 '… memory for 100 MB'
+wait_for quiet; succeeded '300 MB that nobody asks for: the job waits' $?
+below '… memory for 100 MB' 130000
 ack=$(rpc exec_remote_poll "{\"pid\":$pid,\"ack_seq\":0}" | jq .result.seq)
 rpc exec_remote_poll "{\"pid\":$pid,\"ack_seq\":$ack}" | jq -j .result.stdout | wc -c >"$W/n"
-is "$(cat "$W/n")" 1048576 '… and the rest is to be had'
-rpc exec_remote_kill "{\"pid\":$pid}" | jq -e .result >/dev/null; ok $? '… it can be killed'
-below 20000 '… and its memory is free'
+is '… and the rest is to be had' "$(cat "$W/n")" 1048576
+rpc exec_remote_kill "{\"pid\":$pid}" | jq -e .result >/dev/null; succeeded '… it can be killed' $?
+below '… and its memory is free' 20000
 # shellcheck disable=SC2046
 set -- $(client flood 'exec yes' 12)
-wait_for quiet; below 330000 '12 jobs that flood: memory for 256 MB and a little for each'
-is "$(client drain 'seq 300000' | awk '{print $1, $5}')" "1988895 $(seq 300000 | sum)" '… and another one tells all it has to tell'
+wait_for quiet; below '12 jobs that flood: memory for 256 MB and a little for each' 330000
+is '… and another one tells all it has to tell' "$(client drain 'seq 300000' | awk '{print $1, $5}')" "1988895 $(seq 300000 | sum)"
 for pid; do rpc exec_remote_kill "{\"pid\":$pid}" | jq -e .result >/dev/null || echo "# $pid"; done
-is "$(pgrep -fc '^yes')" 0 '… all can be killed'
-below 20000 '… and the memory is free'
-same_fds "$(server)" "$f" '… and their descriptors'
+is '… all can be killed' "$(pgrep -fc '^yes')" 0
+below '… and the memory is free' 20000
+same_fds '… and their descriptors' "$(server)" "$f"
 
 # ---- shells ----
 seq 30 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"bash_session_new_session"}/' | "$T" pipe | jq -r .result.session_name | sort -u >"$W/names"
-is "$(wc -l <"$W/names")" 30 '30 shells'
+is '30 shells' "$(wc -l <"$W/names")" 30
 say() { # say SESSION INPUT [WAIT]
 	rpc bash_session "$(jq -nc --arg s "$1" --arg i "$2" --argjson w "${3:-5}" '{session_name:$s,wait_for_output:$w,idle_timeout:0.3,max_output_bytes:4096,input:$i}')" | jq -rj '.result // .error'
 }
 head -n 6 "$W/names" | while read -r s; do say "$s" "PS1=; yes 'it floods'
 " 0; done >/dev/null
 sleep 2
-below 200000 'six of them flood, unread'
+below 'six of them flood, unread' 200000
 s=$(sed -n 1p "$W/names")
-like "$(say "$s" '' 1)" '*bash_session output exceeded 4 KiB*it floods*' '… what is told is the end of it'
-t=$(sed -n 30p "$W/names"); like "$(say "$t" 'echo here
-')" '*here*' '… others answer'
+fits '… what is told is the end of it' "$(say "$s" '' 1)" '*bash_session output exceeded 4 KiB*it floods*'
+t=$(sed -n 30p "$W/names"); fits '… others answer' "$(say "$t" 'echo here
+')" '*here*'
 say "$s" "$(printf '\003')" 1 >/dev/null
 for i in 1 2 3; do say "$s" '' 0; done >/dev/null
-like "$(say "$s" 'echo; echo back
-')" '*back' '… one is interrupted, and reads again'
+fits '… one is interrupted, and reads again' "$(say "$s" 'echo; echo back
+')" '*back'
 for s in $(sed -n 2,4p "$W/names"); do rpc bash_session '{"session_name":"'"$s"'","restart":true}'; done >"$W/out"
-is "$(grep -c 'shell restarted' "$W/out")" 3 '… three are restarted amid their floods'
-s=$(sed -n 2p "$W/names"); like "$(say "$s" 'echo new
-')" '*new*' '… and are new'
-wait_for eval '[ "$(pgrep -fc "^yes it floods")" = 2 ]'; is "$(pgrep -fc '^yes it floods')" 2 '… nothing floods on from the old ones'
-"$T" stop-server; is "$?:$(pgrep -fc '^yes')" 0:0 'stop-server ends the floods'
+is '… three are restarted amid their floods' "$(grep -c 'shell restarted' "$W/out")" 3
+s=$(sed -n 2p "$W/names"); fits '… and are new' "$(say "$s" 'echo new
+')" '*new*'
+wait_for eval '[ "$(pgrep -fc "^yes it floods")" = 2 ]'; is '… nothing floods on from the old ones' "$(pgrep -fc '^yes it floods')" 2
+"$T" stop-server; is 'stop-server ends the floods' "$?:$(pgrep -fc '^yes')" 0:0
 
 # each may have 10 MiB, as long as not all do
 shipped || done_testing
@@ -89,13 +86,13 @@ for s in $(jq -r .result.session_name "$W/out"); do
 " '{session_name:$s,wait_for_output:0,idle_timeout:0,input:$i}')"
 done >/dev/null
 wait_for eval '[ "$(ls "$W" | grep -c "^said")" = 30 ]'; wait_for quiet
-below 290000 '30 shells that have said 14 MB each, unread'
-peak=$(peak); [ "$peak" -lt 290000 ]; ok $? "… nor was it ever more ($peak kB)"
+below '30 shells that have said 14 MB each, unread' 290000
+peak=$(peak); [ "$peak" -lt 290000 ]; succeeded "… nor was it ever more ($peak kB)" $?
 for s in $(jq -r .result.session_name "$W/out"); do
 	rpc bash_session "$(jq -nc --arg s "$s" '{session_name:$s,wait_for_output:0,idle_timeout:0}')" | jq -r .result | grep -v '^$' >"$W/told"
 	echo "$(sed -n '1s/.* \([0-9]* bytes omitted\).*/\1/p' "$W/told" | grep -c omitted) $(tail -n1 "$W/told" | tail -c 5)"
 done | sort | uniq -c >"$W/ends"
-is "$(awk '{n += $1} END {print n, NR}' "$W/ends"):$(awk '{print $2, $3}' "$W/ends")" '30 1:1 xend' 'each tells its end, and how much is missing'
-below 5000 'and the memory is free'
+is 'each tells its end, and how much is missing' "$(awk '{n += $1} END {print n, NR}' "$W/ends"):$(awk '{print $2, $3}' "$W/ends")" '30 1:1 xend'
+below 'and the memory is free' 5000
 "$T" stop-server
 done_testing

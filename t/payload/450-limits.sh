@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: hostile and hapless clients, and a server without descriptors, processes or memory: each gets a
 # defined answer, and the server that is there stays.
@@ -10,13 +10,14 @@ AS=
 T=$W/t; cp "$PROGRAM" "$T"; chmod 755 "$W" "$T"
 tool() { $AS "$T" "$@"; }
 try() { rpc exec_remote_start "$(jq -nc --arg c "$1" '{command:$c}')"; } # try COMMAND: the reply
-run() { rpc exec_remote_poll "{\"pid\":$(start "$1"),\"ack_seq\":0}" | jq -r .result.stdout; }
+told() { # told COMMAND: by a job that says it at once
+	 rpc exec_remote_poll "{\"pid\":$(start "$1"),\"ack_seq\":0}" | jq -r .result.stdout; }
 place() { # place NAME [MODE]: a new server directory
 	D=$W/$1
 	mkdir -m "${2:-755}" "$D"
 	export INSPECT_SANDBOX_TOOLS_DIR="$D"
 }
-same() { is "$(server):$(servers):$(rpc remote_version | grep -c result)" "$first:1:1" "$1"; }
+same() { is "$1" "$(server):$(servers):$(rpc remote_version | grep -c result)" "$first:1:1"; }
 begin() { # begin WHAT…: a client that holds on until finish; what it has to say goes to $W/o
 	: >"$W/o"
 	mkfifo "$W/hold"
@@ -28,38 +29,38 @@ finish() { exec 7>&-; wait $j; rm "$W/hold"; }
 
 # ---- what comes over the socket ----
 place a; "$T" start-server >/dev/null; first=$(server); base=$(fds "$first")
-is "$(client bad)" 'length:closed, just over:closed, empty:-32700, http:closed, no json:-32700, zeros:-32700, deep:-32700, cut:closed' 'what is no request: an error, or the end of the connection'
+is 'what is no request: an error, or the end of the connection' "$(client bad)" 'length:closed, just over:closed, empty:-32700, http:closed, no json:-32700, zeros:-32700, deep:-32700, cut:closed'
 same '… and of nothing else'
-is "$(client slow)" answered 'a request byte by byte, and others meanwhile'
-is "$(client hurried 100)" '100 sent' 'callers that do not wait'
+is 'a request byte by byte, and others meanwhile' "$(client slow)" answered
+is 'callers that do not wait' "$(client hurried 100)" '100 sent'
 wait_for eval '[ "$(pgrep -P "$(server)" -c)" = 0 ]'; same '… are nothing special'
 begin deaf 4000; same 'nor are those that do not read their answers'; finish
-is "$(client upto 200000)" '200000 answered' 'who reads late gets everything, one after the other'
-[ "$(rss)" -lt 30000 ]; costs $? "… for little memory ($(rss) kB)"
+is 'who reads late gets everything, one after the other' "$(client upto 200000)" '200000 answered'
+below '… for little memory' 30000
 begin half 20 2000000
-is "$(cat "$W/o")" '20 begun 0 refused' '20 requests of which half arrives'
-[ "$(rss)" -lt 90000 ]; costs $? "… take no more memory than has come ($(rss) kB)"
+is '20 requests of which half arrives' "$(cat "$W/o")" '20 begun 0 refused'
+below '… take no more memory than has come' 90000
 same '… and hold nobody up'; finish
-same_fds "$first" "$base" '… and are forgotten'
-[ "$(rss)" -lt 3000 ]; costs $? "… with their memory ($(rss) kB)"
-is "$(client many 1000)" '1000 answered' '1000 connections at once'
-is "$(client calls 30000 1000)" '30000 answered' '30000 calls, 1000 at once'
-[ "$(rss)" -lt 3000 ]; costs $? "… leave no memory behind ($(rss) kB)"
-same_fds "$first" "$base" '… and no descriptor'
+same_fds '… and are forgotten' "$first" "$base"
+below '… with their memory' 3000
+is '1000 connections at once' "$(client many 1000)" '1000 answered'
+is '30000 calls, 1000 at once' "$(client calls 30000 1000)" '30000 answered'
+below '… leave no memory behind' 3000
+same_fds '… and no descriptor' "$first" "$base"
 begin half 11 50000000
-is "$(awk '{print $1, ($4 > 0)}' "$W/o")" '11 1' '550 MB of half requests: who is silent for longest is sent away'
-[ "$(rss)" -lt 600000 ]; costs $? "… memory is bounded ($(rss) kB)"
+is '550 MB of half requests: who is silent for longest is sent away' "$(awk '{print $1, ($4 > 0)}' "$W/o")" '11 1'
+below '… memory is bounded' 600000
 same '… the server is'; finish
 "$T" stop-server
 
 # answers that nobody reads: one connection waits with its requests, and many are bounded together
 place d; "$T" start-server >/dev/null; first=$(server)
 begin unread 1 40 8388608
-peak=$(peak "$first"); [ "$peak" -lt 400000 ]; costs $? "one client that reads none of 40 long answers ($peak kB)"
+peak=$(peak "$first"); [ "$peak" -lt 400000 ]; costs "one client that reads none of 40 long answers ($peak kB)" $?
 finish
 begin unread 12 12 8388608
-peak=$(peak "$first"); [ "$peak" -lt 400000 ]; costs $? "12 of them, with 12 answers each ($peak kB)"
-is "$(CLIENT_LIMIT=20 client calls 100)" '100 answered' '… others are answered'
+peak=$(peak "$first"); [ "$peak" -lt 400000 ]; costs "12 of them, with 12 answers each ($peak kB)" $?
+is '… others are answered' "$(CLIENT_LIMIT=20 client calls 100)" '100 answered'
 same '… it is the same server'; finish
 "$T" stop-server
 
@@ -68,22 +69,22 @@ shipped && full='No file descriptors available' || full='Too many open files' # 
 place b; prlimit --nofile=60:60 "$T" start-server >/dev/null; first=$(server)
 begin hold 70
 (exec 7>&-; rpc remote_version >"$W/out" 2>&1) & k=$!
-sleep 1; is "$(servers):$(kill -0 "$first" && echo alive)" 1:alive 'more connections than it can have: nobody takes it for dead'
+sleep 1; is 'more connections than it can have: nobody takes it for dead' "$(servers):$(kill -0 "$first" && echo alive)" 1:alive
 finish; wait $k
-like "$(cat "$W/out")" "*Server: $T ($first)*" '… who came too late is served when there is room'
+fits '… who came too late is served when there is room' "$(cat "$W/out")" "*Server: $T ($first)*"
 same '… by the same server'
 i=0; while [ $i -lt 40 ]; do try 'sleep 50'; i=$((i + 1)); done >"$W/out"
-[ "$(grep -c '"pid"' "$W/out")" -ge 10 ]; ok $? "more jobs than it has descriptors for: some run ($(grep -c '"pid"' "$W/out"))"
-is "$(jq -c 'select(.error)|[.error.code,.error.message]' "$W/out" | sort -u)" "[-32098,\"OSError(24, '$full')\"]" '… the others are refused, with the reason'
+n=$(grep -c '"pid"' "$W/out"); [ "$n" -ge 10 ]; succeeded "more jobs than it has descriptors for: some run ($n)" $?
+is '… the others are refused, with the reason' "$(jq -c 'select(.error)|[.error.code,.error.message]' "$W/out" | sort -u)" "[-32098,\"OSError(24, '$full')\"]"
 for i in 1 2 3 4 5 6; do out=$(rpc bash_session_new_session); case $out in *error*) break ;; esac; done
-like "$out" "*error*-32098*$full*" '… so is a shell'
-out=$(rpc mcp_launch_server '{"server_params":{"command":"cat"}}'); like "$out" "*error*-32098*$full*" '… and an MCP server'
+fits '… so is a shell' "$out" "*error*-32098*$full*"
+out=$(rpc mcp_launch_server '{"server_params":{"command":"cat"}}'); fits '… and an MCP server' "$out" "*error*-32098*$full*"
 same '… it still answers'
 for pid in $(jq -r '.result.pid // empty' "$W/out"); do rpc exec_remote_kill "{\"pid\":$pid}"; done | grep -c '"seq": 1' >"$W/n"
-is "$(cat "$W/n")" "$(grep -c '"pid"' "$W/out")" '… and kills them all'
-is "$(run 'echo back')" back '… and runs others then'
+is '… and kills them all' "$(cat "$W/n")" "$(grep -c '"pid"' "$W/out")"
+is '… and runs others then' "$(told 'echo back')" back
 begin hold 70
-"$T" stop-server; is "$?:$(servers)" 0:0 'it can be stopped while it takes no connections'
+"$T" stop-server; is 'it can be stopped while it takes no connections' "$?:$(servers)" 0:0
 finish
 
 # ---- no processes left ----
@@ -92,15 +93,15 @@ place c 700; chown 64123 "$D"; AS=nobody; nobody prlimit --nproc=7:7 "$T" start-
 pid=$(start 'exec sleep 50')
 # each costs one: until none is left
 for i in 1 2 3 4 5 6; do try 'exec sleep 51'; done >"$W/out"
-[ "$(grep -c '"pid"' "$W/out")" -ge 3 ]; ok $? 'as many jobs as there may be processes'
-is "$(jq -c 'select(.error)|[.error.code,.error.message]' "$W/out" | sort -u)" "[-32098,\"BlockingIOError(11, 'Resource temporarily unavailable')\"]" '… the others are refused, with the reason'
-like "$(rpc bash_session_new_session)" '*"error"*-32098*Resource temporarily unavailable*' '… so is a shell'
-like "$(rpc mcp_launch_server '{"server_params":{"command":"cat"}}')" '*"error"*-32098*Resource temporarily unavailable*' '… and an MCP server'
-rpc exec_remote_kill "{\"pid\":$pid}" | jq -e .result >/dev/null; ok $? '… one can be killed'
-is "$(run 'echo back')" back '… which makes room for another'
+[ "$(grep -c '"pid"' "$W/out")" -ge 3 ]; succeeded 'as many jobs as there may be processes' $?
+is '… the others are refused, with the reason' "$(jq -c 'select(.error)|[.error.code,.error.message]' "$W/out" | sort -u)" "[-32098,\"BlockingIOError(11, 'Resource temporarily unavailable')\"]"
+fits '… so is a shell' "$(rpc bash_session_new_session)" '*"error"*-32098*Resource temporarily unavailable*'
+fits '… and an MCP server' "$(rpc mcp_launch_server '{"server_params":{"command":"cat"}}')" '*"error"*-32098*Resource temporarily unavailable*'
+rpc exec_remote_kill "{\"pid\":$pid}" | jq -e .result >/dev/null; succeeded '… one can be killed' $?
+is '… which makes room for another' "$(told 'echo back')" back
 same '… it is the same server'
-out=$(INSPECT_SANDBOX_TOOLS_DIR=$W/c/x nobody prlimit --nproc=1:1 "$T" start-server 2>&1); like "$?:$out" '1:error: cannot start the server: Resource temporarily unavailable' 'no process for a server: it says so'
-nobody "$T" stop-server; is "$?:$(servers)" 0:0 '… it stops'
+out=$(INSPECT_SANDBOX_TOOLS_DIR=$W/c/x nobody prlimit --nproc=1:1 "$T" start-server 2>&1); fits 'no process for a server: it says so' "$?:$out" '1:error: cannot start the server: Resource temporarily unavailable'
+nobody "$T" stop-server; is '… it stops' "$?:$(servers)" 0:0
 AS=
 
 # ---- no memory left ----
@@ -108,7 +109,7 @@ shipped || done_testing # sanitizers need more room than this to begin with
 place e; prlimit --as=60000000 "$T" start-server >/dev/null; first=$(server)
 pids=$(client flood 'yes | head -c 30000000' 4)
 sleep 1.5; same 'more output than memory: it lives'
-is "$(client drain 'seq 300000' | awk '{print $1, $5}')" "1988895 $(seq 300000 | md5sum | cut -d' ' -f1)" 'those_that_have_taken_all_memory_starve_nobody'
+is 'those_that_have_taken_all_memory_starve_nobody' "$(client drain 'seq 300000' | awk '{print $1, $5}')" "1988895 $(seq 300000 | md5sum | cut -d' ' -f1)"
 bad=0; for pid in $pids; do
 	ack=0 size=0 state=running
 	while [ "$state" = running ]; do
@@ -118,14 +119,14 @@ bad=0; for pid in $pids; do
 	done
 	[ $size = 30000000 ] || bad=$((bad + 1))
 done
-is $bad 0 '… and nothing is lost of it'
+is '… and nothing is lost of it' $bad 0
 head -c 40000000 /dev/zero | tr '\0' x | jq -Rsc '{jsonrpc:"2.0",id:1,method:"exec_remote_start",params:{command:"wc -c",input:.}}' >"$W/big"
 out=$("$T" exec <"$W/big" 2>&1); r=$?
 case $r:$out in 1:"error: the server closed the connection without a reply" | 0:*'"error"'*) r=0 ;; *) r=1 ;; esac
-ok $r "a request that does not fit: $(echo "$out" | cut -c1-100)"
+succeeded "a request that does not fit: $(echo "$out" | cut -c1-100)" $r
 same '… harms nobody else'
-is "$(run 'echo back')" back '… and later ones work'
-"$T" stop-server; is "$?:$(servers)" 0:0 'it stops'
+is '… and later ones work' "$(told 'echo back')" back
+"$T" stop-server; is 'it stops' "$?:$(servers)" 0:0
 head -c 3000000 /dev/zero | tr '\0' x | jq -Rsc '{jsonrpc:"2.0",method:"version",id:7,params:{a:.}}' >"$W/big"
 as=2000000
 while [ $as -lt 24000000 ]; do
@@ -133,5 +134,5 @@ while [ $as -lt 24000000 ]; do
 	echo "$r $(grep -cE '"result"|-32700' "$W/out") $(grep -c '^error: ' "$W/err")"
 	as=$((as + 500000))
 done | sort | uniq -c >"$W/ends"
-is "$(awk '{print $2, $3, $4}' "$W/ends" | tr '\n' ',')" '0 1 0,1 0 1,' 'whatever memory is missing: a reply, or an error and exit 1'
+is 'whatever memory is missing: a reply, or an error and exit 1' "$(awk '{print $2, $3, $4}' "$W/ends" | tr '\n' ',')" '0 1 0,1 0 1,'
 done_testing

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: MIT
-# Shared by the black-box tests of the in-container program: TAP output, and a private world.
+# Shared by the black-box tests of the in-container program: t/tap.sh, and a private world.
 # A test sources this first; it is then run again inside new mount and PID namespaces, in which
 # $W is an empty tmpfs. Everything the test starts dies with the namespace.
+# Tests are bash; what runs inside of worlds, as in containers, is sh.
 # PROGRAM is what is tested: the static one, or one under sanitizers, whose reports fail the test.
 # TEST_UID: the user that it is tested as, by tests that say "# also unprivileged:"; by default root.
-# shellcheck shell=sh
+# shellcheck shell=bash disable=SC2034	# variables for the tests
 
 arch=${TEST_ARCH:-$(dpkg --print-architecture)}
 case ${B:-build} in /*) ;; *) B=$(pwd)/${B:-build} ;; esac
 PROGRAM=${PROGRAM:-$B/payloads/$arch/inspect-sandbox-tools}
-count=0 failed=0
+here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
+tmp=${W:-}
+# shellcheck source=t/tap.sh
+. "$here/../tap.sh"
 
 [ -x "$PROGRAM" ] || { echo "Bail out! no $PROGRAM"; exit 1; }
 if [ -z "${IN_PRIVATE_WORLD:-}" ]; then
@@ -20,7 +24,7 @@ if [ -z "${IN_PRIVATE_WORLD:-}" ]; then
 	grep -aqF /mnt/ld.so "$PROGRAM" && export SANITIZED=1
 	unshare -m -p -f --kill-child --propagation private sh -c '
 		mount -t tmpfs -o mode=755 none "$W" && mount -t proc none /proc && cd "$W" &&
-		sh "$1"; exit $?' sh "$(realpath "$0")"
+		bash "$1"; exit $?' sh "$(realpath "$0")"
 	r=$?
 	rmdir "$W"
 	exit $r
@@ -64,50 +68,15 @@ shipped() { [ -z "${SANITIZED:-}" ]; }
 # how long things take is for t/bench.
 within() { [ "$1" -lt $(($2 * 20)) ]; }
 
-ok() {
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		echo "not ok $count - $2"
-		failed=$((failed + 1))
-	fi
-}
+# costs NAME STATUS: a point about what the program needs; under sanitizers it would say nothing
+costs() { ! shipped || succeeded "$@"; }
 
-# skip NAME WHY: a point that cannot be tried here
-skip() {
-	count=$((count + 1))
-	echo "ok $count - $1 # SKIP $2"
-}
-
-# costs STATUS NAME: a point about what the program needs; under sanitizers it would say nothing
-costs() { ! shipped || ok "$@"; }
-
-# is GOT WANTED NAME
-is() {
-	if [ "$1" = "$2" ]; then
-		ok 0 "$3"
-	else
-		ok 1 "$3"
-		printf '%s\n' "$1" | sed 's/^/#  got: /'
-		printf '%s\n' "$2" | sed 's/^/# want: /'
-	fi
-}
-
-fits() { # fits TEXT PATTERN, a shell pattern
-	# shellcheck disable=SC2254
-	case $1 in
-	$2) ;;
-	*) return 1 ;;
-	esac
-}
-
-# like GOT PATTERN NAME
-like() {
-	fits "$1" "$2" && ok 0 "$3" && return
-	ok 1 "$3"
-	printf '%s\n' "$1" | sed 's/^/#  got: /'
-	printf '%s\n' "$2" | sed 's/^/# like: /'
+# below NAME KB: the same of the server's memory
+below() {
+	local now
+	now=$(rss)
+	[ "$now" -lt "$2" ]
+	costs "$1 ($now kB)" $?
 }
 
 # A report of a sanitizer is a failure, also one of a server that nobody waited for.
@@ -120,16 +89,11 @@ check_reports() {
 	# without /proc it warns of what it cannot do
 	grep -lE 'ERROR: |runtime error: ' "$W"/.mnt/report.* 2>/dev/null | xargs -r head -n 100 | sed 's/^/# /' >"$W/.reports"
 	[ ! -s "$W/.reports" ]
-	ok $? 'no report of a sanitizer'
+	succeeded 'no report of a sanitizer' $?
 	cat "$W/.reports"
 }
 
-done_testing() {
-	shipped || check_reports
-	echo "1..$count"
-	[ "$failed" = 0 ]
-	exit $?
-}
+last_points() { shipped || check_reports; }
 
 # a root file system of the given directories; proc is mounted when asked for
 world() { # world NAME DIR…
@@ -228,7 +192,8 @@ wait_for() { # wait_for COMMAND…: half a minute, because what comes late on a 
 # and later, until it fits: a shell that begins is slow
 hear() {
 	heard=$(say "$1" "$2") tries=0
-	until fits "$heard" "$3" || [ $tries -ge 60 ]; do
+	# shellcheck disable=SC2053	# a pattern
+	until [[ $heard == $3 ]] || [ $tries -ge 60 ]; do
 		tries=$((tries + 1)) heard=$heard$(say "$1" '' 1)
 	done
 	printf '%s\n' "$heard"
@@ -251,8 +216,7 @@ gone() { for p; do ! kill -0 "$p" 2>/dev/null || return 1; done; } # gone PID…
 server() { jq .pid "$INSPECT_SANDBOX_TOOLS_DIR/server.pid"; }
 rss() { awk '/VmRSS/ {print $2}' "/proc/${1:-$(server)}/status"; }
 peak() { awk '/VmHWM/ {print $2}' "/proc/${1:-$(server)}/status"; }
-CLIENT=$(dirname "$(realpath "$0")")/client.py
-client() { timeout "${CLIENT_LIMIT:-300}" python3 "$CLIENT" "$INSPECT_SANDBOX_TOOLS_DIR/sandbox-tools.sock" "$@"; }
+client() { timeout "${CLIENT_LIMIT:-300}" python3 "$here/client.py" "$INSPECT_SANDBOX_TOOLS_DIR/sandbox-tools.sock" "$@"; }
 
 # fds PID: how many descriptors it holds, once it closes no more of them: the end of a call is not
 # yet the end of its connection
@@ -265,9 +229,9 @@ fds() {
 	echo "$m"
 }
 has_fds() { [ "$(ls "/proc/$1/fd" | wc -l)" = "$2" ]; }
-same_fds() { # same_fds PID N NAME: does it come back to that many?
-	wait_for has_fds "$1" "$2"
-	is "$(ls "/proc/$1/fd" | wc -l)" "$2" "$3"
+same_fds() { # same_fds NAME PID N: does it come back to that many?
+	wait_for has_fds "$2" "$3"
+	is "$1" "$(ls "/proc/$2/fd" | wc -l)" "$3"
 }
 
 # ---- installing, as sbinject does it ----

@@ -33,7 +33,7 @@ one() {
   echo "# $1, $2"
   [ "$2" != sanitized ] || program=$sanitized
   [ "$2" != unprivileged ] || as=65534
-  PROGRAM=$program TEST_UID=$as timeout -k 5 "$limit" sh "$1" </dev/null
+  PROGRAM=$program TEST_UID=$as timeout -k 5 "$limit" bash "$1" </dev/null
   status=$?
   [ "$status" -ne 124 ] || echo "not ok - $1, $2: ended after $limit s"
   echo "# $1, $2: $((SECONDS - start)) s"
