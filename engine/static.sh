@@ -34,18 +34,18 @@ cache=$apt_cache/static/$apt_suite
 made=$cache/libs-$(echo "$kind $(dpkg --print-architecture)" | sha256sum | cut -c 1-8)
 # shellcheck disable=SC2086
 installed=$(dpkg-query -W -f 'Status: ${db:Status-Status}\nPackage: ${Package}\nVersion: ${source:Version}\n\n' \
-	$built $copied 2>/dev/null | awk 'BEGIN { RS = "" } $2 == "installed"' | stanzas)
+  $built $copied 2>/dev/null | awk 'BEGIN { RS = "" } $2 == "installed"' | stanzas)
 for p in $built $copied; do
-	[ -n "$(version_in "$installed" "$p")" ] ||
-		die "$p is missing; 't/setup.sh build' installs what building needs"
+  [ -n "$(version_in "$installed" "$p")" ] ||
+    die "$p is missing; 't/setup.sh build' installs what building needs"
 done
 
 # choose VERSIONS: what is to be made, and its name in the cache
 choose() {
-	versions=$1
-	stamp="$kind $(echo "$versions" | tr ' \n' '= ')"
-	result=$made-$(echo "$stamp" | sha256sum | cut -c 1-16)
-	curl=$(version_in "$versions" libcurl4-openssl-dev) archive=$(version_in "$versions" libarchive-dev)
+  versions=$1
+  stamp="$kind $(echo "$versions" | tr ' \n' '= ')"
+  result=$made-$(echo "$stamp" | sha256sum | cut -c 1-16)
+  curl=$(version_in "$versions" libcurl4-openssl-dev) archive=$(version_in "$versions" libarchive-dev)
 }
 
 # shellcheck disable=SC2086
@@ -64,63 +64,63 @@ trap 'exit 1' HUP INT TERM
 
 # configured SOURCE ARGS…: configure what is unpacked
 configured() {
-	cd "$tmp/$1"
-	shift
-	[ -x configure ] || autoreconf -fi || return 1
-	./configure -q --enable-static --disable-shared --disable-dependency-tracking \
-		--disable-maintainer-mode CC="$cc" AR_FLAGS=crD \
-		CPPFLAGS="-isystem $tmp/out/include -U${hard#* -U}" \
-		CFLAGS="-O2 -g0 -fPIE -ffunction-sections -fdata-sections ${hard%% -U*} \
-			-ffile-prefix-map=$tmp=." "$@"
+  cd "$tmp/$1"
+  shift
+  [ -x configure ] || autoreconf -fi || return 1
+  ./configure -q --enable-static --disable-shared --disable-dependency-tracking \
+    --disable-maintainer-mode CC="$cc" AR_FLAGS=crD \
+    CPPFLAGS="-isystem $tmp/out/include -U${hard#* -U}" \
+    CFLAGS="-O2 -g0 -fPIE -ffunction-sections -fdata-sections ${hard%% -U*} \
+      -ffile-prefix-map=$tmp=." "$@"
 }
 
 # No certificates but those of CURLOPT_CAINFO count (no CA path), no openssl.cnf: what it may load
 # needs the shared OpenSSL.
 make_curl() {
-	configured curl --with-openssl --enable-unix-sockets --enable-threaded-resolver \
-		--with-ca-bundle=/etc/ssl/certs/ca-certificates.crt --without-ca-path \
-		--disable-openssl-auto-load-config --without-zlib --without-brotli --without-zstd \
-		--without-nghttp2 --without-libidn2 --without-libpsl --without-libgsasl \
-		--without-librtmp --without-libssh2 --disable-ldap --disable-ldaps --disable-ftp \
-		--disable-file --disable-dict --disable-telnet --disable-tftp --disable-pop3 \
-		--disable-imap --disable-smb --disable-smtp --disable-gopher --disable-mqtt \
-		--disable-rtsp --disable-websockets --disable-manual --disable-docs \
-		--disable-libcurl-option --disable-ntlm --disable-tls-srp --disable-http-auth \
-		--disable-proxy --disable-cookies --disable-alt-svc --disable-hsts --disable-doh \
-		--disable-netrc --disable-mime || return 1
-	make -j"$jobs" -C lib libcurl.la || return 1
-	cp lib/.libs/libcurl.a "$tmp/out/lib/" && mkdir -p "$tmp/out/include/curl" &&
-		cp include/curl/*.h "$tmp/out/include/curl/"
+  configured curl --with-openssl --enable-unix-sockets --enable-threaded-resolver \
+    --with-ca-bundle=/etc/ssl/certs/ca-certificates.crt --without-ca-path \
+    --disable-openssl-auto-load-config --without-zlib --without-brotli --without-zstd \
+    --without-nghttp2 --without-libidn2 --without-libpsl --without-libgsasl \
+    --without-librtmp --without-libssh2 --disable-ldap --disable-ldaps --disable-ftp \
+    --disable-file --disable-dict --disable-telnet --disable-tftp --disable-pop3 \
+    --disable-imap --disable-smb --disable-smtp --disable-gopher --disable-mqtt \
+    --disable-rtsp --disable-websockets --disable-manual --disable-docs \
+    --disable-libcurl-option --disable-ntlm --disable-tls-srp --disable-http-auth \
+    --disable-proxy --disable-cookies --disable-alt-svc --disable-hsts --disable-doh \
+    --disable-netrc --disable-mime || return 1
+  make -j"$jobs" -C lib libcurl.la || return 1
+  cp lib/.libs/libcurl.a "$tmp/out/lib/" && mkdir -p "$tmp/out/include/curl" &&
+    cp include/curl/*.h "$tmp/out/include/curl/"
 }
 
 make_libarchive() {
-	configured libarchive --without-zlib --without-bz2lib --without-lzma --without-lz4 \
-		--without-zstd --without-lzo2 --without-libb2 --without-xml2 --without-expat \
-		--without-openssl --without-nettle --without-mbedtls --without-iconv --without-cng \
-		--disable-acl --disable-xattr --disable-bsdtar --disable-bsdcpio --disable-bsdcat \
-		--disable-bsdunzip || return 1
-	# the other formats take most of the time; what tar needed of them would not link
-	# shellcheck disable=SC2016	# make expands it
-	printf 'objects:\n\t@echo $(libarchive_la_OBJECTS)\n' >"$tmp/objects.mk"
-	objs=$(make -s -f Makefile -f "$tmp/objects.mk" objects | tr ' ' '\n' |
-		grep -vE '7zip|_ar\.|cab|cpio|iso9660|lha|mtree|rar|warc|xar|_zip|ppmd|blake2|xxhash|_disk')
-	# shellcheck disable=SC2086
-	make -j"$jobs" $objs || return 1
-	"${AR:-ar}" crD "$tmp/out/lib/libarchive.a" libarchive/*.o &&
-		cp libarchive/archive.h libarchive/archive_entry.h "$tmp/out/include/"
+  configured libarchive --without-zlib --without-bz2lib --without-lzma --without-lz4 \
+    --without-zstd --without-lzo2 --without-libb2 --without-xml2 --without-expat \
+    --without-openssl --without-nettle --without-mbedtls --without-iconv --without-cng \
+    --disable-acl --disable-xattr --disable-bsdtar --disable-bsdcpio --disable-bsdcat \
+    --disable-bsdunzip || return 1
+  # the other formats take most of the time; what tar needed of them would not link
+  # shellcheck disable=SC2016	# make expands it
+  printf 'objects:\n\t@echo $(libarchive_la_OBJECTS)\n' >"$tmp/objects.mk"
+  objs=$(make -s -f Makefile -f "$tmp/objects.mk" objects | tr ' ' '\n' |
+    grep -vE '7zip|_ar\.|cab|cpio|iso9660|lha|mtree|rar|warc|xar|_zip|ppmd|blake2|xxhash|_disk')
+  # shellcheck disable=SC2086
+  make -j"$jobs" $objs || return 1
+  "${AR:-ar}" crD "$tmp/out/lib/libarchive.a" libarchive/*.o &&
+    cp libarchive/archive.h libarchive/archive_entry.h "$tmp/out/include/"
 }
 
 # Instead of the static ones, and not for the cache: elsewhere the sources may be had.
 shared() {
-	[ "${STATIC:-}" != 1 ] || exit 1
-	mkdir -p "$new/lib" "$new/include"
-	pkg-config --libs libcurl jansson libarchive yaml-0.1 >"$new/libs"
-	echo "$stamp shared" >"$new/.stamp"
-	echo "$versions" >"$new/.versions"
-	rm -rf "$dir"
-	mv -T "$new" "$dir"
-	say "linking with the system's shared libraries instead ('make STATIC=1' insists on static ones)" >&2
-	exit 0
+  [ "${STATIC:-}" != 1 ] || exit 1
+  mkdir -p "$new/lib" "$new/include"
+  pkg-config --libs libcurl jansson libarchive yaml-0.1 >"$new/libs"
+  echo "$stamp shared" >"$new/.stamp"
+  echo "$versions" >"$new/.versions"
+  rm -rf "$dir"
+  mv -T "$new" "$dir"
+  say "linking with the system's shared libraries instead ('make STATIC=1' insists on static ones)" >&2
+  exit 0
 }
 
 # is_installed PACKAGE: in the version that is wanted
@@ -128,90 +128,90 @@ is_installed() { [ "$(version_in "$versions" "$1")" = "$(version_in "$installed"
 
 # have: all but what is installed, without the network
 have() {
-	kept "$apt_sources/curl_$curl" && kept "$apt_sources/libarchive_$archive" || return 1
-	for p in $copied; do
-		is_installed "$p" || kept "$apt_sources/${p}_$(version_in "$versions" "$p")" || return 1
-	done
+  kept "$apt_sources/curl_$curl" && kept "$apt_sources/libarchive_$archive" || return 1
+  for p in $copied; do
+    is_installed "$p" || kept "$apt_sources/${p}_$(version_in "$versions" "$p")" || return 1
+  done
 }
 
 # settle PACKAGE: for the version that is installed
 settle() {
-	v=$(version_in "$installed" "$1")
-	say "using $1 $v, which is installed, instead of $(version_in "$versions" "$1")" >&2
-	choose "$(echo "$versions" | awk -v p="$1" -v v="$v" '{ print $1, $1 == p ? v : $2 }')"
+  v=$(version_in "$installed" "$1")
+  say "using $1 $v, which is installed, instead of $(version_in "$versions" "$1")" >&2
+  choose "$(echo "$versions" | awk -v p="$1" -v v="$v" '{ print $1, $1 == p ? v : $2 }')"
 }
 
 # fetch: into the cache. Where something is missing there, the lists are not good enough either.
 fetch() {
-	# shellcheck disable=SC2086
-	if private_apt; then choose "$(newest $built $copied)"; else ! fall_back "$made" || return 0; fi
-	for p in $copied; do
-		is_installed "$p" || fetch_package "$p" "$(version_in "$versions" "$p")" || settle "$p"
-	done
-	fetch_source curl "$curl" || { ! is_installed libcurl4-openssl-dev &&
-		settle libcurl4-openssl-dev && fetch_source curl "$curl"; } || return 1
-	fetch_source libarchive "$archive" || { ! is_installed libarchive-dev &&
-		settle libarchive-dev && fetch_source libarchive "$archive"; }
+  # shellcheck disable=SC2086
+  if private_apt; then choose "$(newest $built $copied)"; else ! fall_back "$made" || return 0; fi
+  for p in $copied; do
+    is_installed "$p" || fetch_package "$p" "$(version_in "$versions" "$p")" || settle "$p"
+  done
+  fetch_source curl "$curl" || { ! is_installed libcurl4-openssl-dev &&
+    settle libcurl4-openssl-dev && fetch_source curl "$curl"; } || return 1
+  fetch_source libarchive "$archive" || { ! is_installed libarchive-dev &&
+    settle libarchive-dev && fetch_source libarchive "$archive"; }
 }
 
 # copy PACKAGE: its headers and copyright; from the package where that is newer than what is installed
 copy() {
-	v=$(version_in "$versions" "$1")
-	if is_installed "$1"; then
-		notice "$1" "$v" "$(dpkg -L "$1" | grep '\.a$' | head -n 1)" "/usr/share/doc/$1/copyright"
-		return 0
-	fi
-	dpkg-deb -x "$apt_sources/$1_$v"/*.deb "$tmp/deb"
-	notice "$1" "$v" "$apt_sources/$1_$v"/*.deb "$tmp/deb/usr/share/doc/$1/copyright"
-	cp -R "$tmp/deb/usr/include/." "$tmp/out/include"
-	[ ! -d "$tmp/out/include/$multiarch" ] || cp -R "$tmp/out/include/$multiarch/." "$tmp/out/include"
+  v=$(version_in "$versions" "$1")
+  if is_installed "$1"; then
+    notice "$1" "$v" "$(dpkg -L "$1" | grep '\.a$' | head -n 1)" "/usr/share/doc/$1/copyright"
+    return 0
+  fi
+  dpkg-deb -x "$apt_sources/$1_$v"/*.deb "$tmp/deb"
+  notice "$1" "$v" "$apt_sources/$1_$v"/*.deb "$tmp/deb/usr/share/doc/$1/copyright"
+  cp -R "$tmp/deb/usr/include/." "$tmp/out/include"
+  [ ! -d "$tmp/out/include/$multiarch" ] || cp -R "$tmp/out/include/$multiarch/." "$tmp/out/include"
 }
 
 # library NAME: the newest there is; those that OpenSSL needs are named, too
 library() {
-	a=$tmp/deb/usr/lib/$multiarch/lib$1.a
-	[ -f "$a" ] || a=$(realpath "$($cc -print-file-name="lib$1.a")")
-	[ -f "$a" ] || die "no static library for $1"
-	cp "$a" "$tmp/out/lib/"
-	owner=$(dpkg -S "$a" 2>/dev/null | cut -d: -f1)
-	case " $copied  " in *" $owner "*) return 0 ;; esac
-	notice "$owner" "$(dpkg-query -W -f '${source:Version}' "$owner")" "$a" "/usr/share/doc/$owner/copyright"
+  a=$tmp/deb/usr/lib/$multiarch/lib$1.a
+  [ -f "$a" ] || a=$(realpath "$($cc -print-file-name="lib$1.a")")
+  [ -f "$a" ] || die "no static library for $1"
+  cp "$a" "$tmp/out/lib/"
+  owner=$(dpkg -S "$a" 2>/dev/null | cut -d: -f1)
+  case " $copied  " in *" $owner "*) return 0 ;; esac
+  notice "$owner" "$(dpkg-query -W -f '${source:Version}' "$owner")" "$a" "/usr/share/doc/$owner/copyright"
 }
 
 # copy_libraries: those of others, and $flags
 copy_libraries() {
-	flags='-lcurl -larchive -lyaml -ljansson'
-	# shellcheck disable=SC2046
-	set -- $(pkg-config --static --libs-only-l libssl libcrypto)
-	for l in -lyaml -ljansson "$@"; do
-		case $l in -ldl | -lpthread | -lm) continue ;; esac
-		library "${l#-l}"
-		case " $flags " in *" $l "*) ;; *) flags="$flags $l" ;; esac
-	done
-	echo "$flags" >"$tmp/out/libs"
+  flags='-lcurl -larchive -lyaml -ljansson'
+  # shellcheck disable=SC2046
+  set -- $(pkg-config --static --libs-only-l libssl libcrypto)
+  for l in -lyaml -ljansson "$@"; do
+    case $l in -ldl | -lpthread | -lm) continue ;; esac
+    library "${l#-l}"
+    case " $flags " in *" $l "*) ;; *) flags="$flags $l" ;; esac
+  done
+  echo "$flags" >"$tmp/out/libs"
 }
 
 build() {
-	mkdir -p "$tmp/out/lib" "$tmp/out/include"
-	echo "$stamp" >"$tmp/out/.stamp"
-	echo "$versions" >"$tmp/out/.versions"
-	jobs=$(nproc) multiarch=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
-	# shellcheck disable=SC2086	# perhaps of two words
-	hard=$("${0%/*}/../payloads/hardening.sh" host $cc)
-	source_of curl "$curl"
-	source_of libarchive "$archive"
-	for p in $copied; do copy "$p"; done
-	copy_libraries
-	say "building libcurl and libarchive (once, about a minute)"
-	(make_libarchive) >"$tmp/libarchive.out" 2>&1 &
-	other=$!
-	(make_curl) >"$tmp/curl.out" 2>&1 || failed=curl
-	wait "$other" || failed=libarchive
-	if [ -n "${failed:-}" ]; then
-		tail -n 15 "$tmp/$failed.out" >&2
-		die "cannot build $failed"
-	fi
-	keep "$tmp/out" "$result"
+  mkdir -p "$tmp/out/lib" "$tmp/out/include"
+  echo "$stamp" >"$tmp/out/.stamp"
+  echo "$versions" >"$tmp/out/.versions"
+  jobs=$(nproc) multiarch=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+  # shellcheck disable=SC2086	# perhaps of two words
+  hard=$("${0%/*}/../payloads/hardening.sh" host $cc)
+  source_of curl "$curl"
+  source_of libarchive "$archive"
+  for p in $copied; do copy "$p"; done
+  copy_libraries
+  say "building libcurl and libarchive (once, about a minute)"
+  (make_libarchive) >"$tmp/libarchive.out" 2>&1 &
+  other=$!
+  (make_curl) >"$tmp/curl.out" 2>&1 || failed=curl
+  wait "$other" || failed=libarchive
+  if [ -n "${failed:-}" ]; then
+    tail -n 15 "$tmp/$failed.out" >&2
+    die "cannot build $failed"
+  fi
+  keep "$tmp/out" "$result"
 }
 
 kept "$result" || have || fetch || shared

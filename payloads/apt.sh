@@ -15,35 +15,35 @@ sums() { (cd "$1" && find . ! -type d ! -name .sums -exec sha256sum {} + | LC_AL
 
 # keep DIR NAME: what was made in DIR goes into the cache; another's who was faster will do.
 keep() {
-	chmod -R u=rwX,go=rX "$1"
-	sums "$1" >"$1/.sums"
-	mkdir -p "${2%/*}"
-	mv -T "$1" "$2" 2>/dev/null || [ -f "$2/.sums" ] || die "cannot write '$2'"
+  chmod -R u=rwX,go=rX "$1"
+  sums "$1" >"$1/.sums"
+  mkdir -p "${2%/*}"
+  mv -T "$1" "$2" 2>/dev/null || [ -f "$2/.sums" ] || die "cannot write '$2'"
 }
 
 # kept NAME: whether the cache has it, as it was then.
 kept() {
-	[ -d "$1" ] || return 1
-	! sums "$1" 2>/dev/null | cmp -s - "$1/.sums" || return 0
-	say "'$1' is not as it was made, so it is made anew" >&2
-	rm -rf "$1"
-	return 1
+  [ -d "$1" ] || return 1
+  ! sums "$1" 2>/dev/null | cmp -s - "$1/.sums" || return 0
+  say "'$1' is not as it was made, so it is made anew" >&2
+  rm -rf "$1"
+  return 1
 }
 
 # fall_back NAMES: without the network: what an earlier run has made, as $result; the last of NAMES-*.
 fall_back() {
-	# shellcheck disable=SC2012
-	old=$(ls -td "$1"-* 2>/dev/null | while read -r r; do ! kept "$r" || { echo "$r"; break; }; done)
-	[ -n "$old" ] || return 1
-	result=$old
-	say "linking with what the cache has: $(paste -s -d ' ' "$old/.versions")" >&2
+  # shellcheck disable=SC2012
+  old=$(ls -td "$1"-* 2>/dev/null | while read -r r; do ! kept "$r" || { echo "$r"; break; }; done)
+  [ -n "$old" ] || return 1
+  result=$old
+  say "linking with what the cache has: $(paste -s -d ' ' "$old/.versions")" >&2
 }
 
 # stanzas: "PACKAGE VERSION" for each on stdin; the version is that of its source.
 stanzas() {
-	awk '$1 == "Package:" { package = $2; version = "" }
-		$1 == "Source:" && NF > 2 { version = $3 }
-		$1 == "Version:" { gsub(/[()]/, "", version); print package, version ? version : $2 }'
+  awk '$1 == "Package:" { package = $2; version = "" }
+    $1 == "Source:" && NF > 2 { version = $3 }
+    $1 == "Version:" { gsub(/[()]/, "", version); print package, version ? version : $2 }'
 }
 
 # newest PACKAGE…: the newest versions that apt's lists know, or that are installed.
@@ -54,15 +54,15 @@ fresh() { [ -n "$(find "$1" -newer /var/lib/apt/lists -newer /var/lib/dpkg/statu
 
 # newest_by FILE PACKAGE…: the same, from a fresh FILE, as apt takes half a second.
 newest_by() {
-	file=$1
-	shift
-	if fresh "$file"; then cat "$file"; else newest "$@"; fi
+  file=$1
+  shift
+  if fresh "$file"; then cat "$file"; else newest "$@"; fi
 }
 
 # up_to_date: end; $dir is of $versions still.
 up_to_date() {
-	fresh "$dir/.versions" || echo "$versions" >"$dir/.versions"
-	exit 0
+  fresh "$dir/.versions" || echo "$versions" >"$dir/.versions"
+  exit 0
 }
 
 # version_in VERSIONS PACKAGE
@@ -70,19 +70,19 @@ version_in() { echo "$1" | awk -v p="$2" '$1 == p { print $2 }'; }
 
 # private_apt: point apt-get and apt-cache (by APT_CONFIG) to sources and new lists in $tmp, once.
 private_apt() {
-	apt_dir=$tmp/apt
-	[ ! -d "$apt_dir" ] || return "$apt_failed"
-	apt_failed=1
-	say "fetching package lists (once)"
-	mkdir -p "$apt_dir/lists/partial" "$apt_dir/cache/archives/partial"
-	# shellcheck disable=SC2016	# apt expands these; -security has a code name of its own
-	apt-get indextargets --format '$(CODENAME) $(REPO_URI) $(RELEASE) $(COMPONENT) $(SIGNED_BY)' \
-		'Created-By: Packages' 2>/dev/null |
-	awk -v s="$apt_suite" '($1 == s || index($1, s "-") == 1) && !seen[$2 $3 $4]++ {
-		o = $5 ~ /^\// ? "[signed-by=" $5 "] " : ""
-		print "deb " o $2, $3, $4; print "deb-src " o $2, $3, $4 }' >"$apt_dir/sources.list"
-	[ -s "$apt_dir/sources.list" ] || die "apt knows no source for '$apt_suite'"
-	cat >"$apt_dir/apt.conf" <<-X
+  apt_dir=$tmp/apt
+  [ ! -d "$apt_dir" ] || return "$apt_failed"
+  apt_failed=1
+  say "fetching package lists (once)"
+  mkdir -p "$apt_dir/lists/partial" "$apt_dir/cache/archives/partial"
+  # shellcheck disable=SC2016	# apt expands these; -security has a code name of its own
+  apt-get indextargets --format '$(CODENAME) $(REPO_URI) $(RELEASE) $(COMPONENT) $(SIGNED_BY)' \
+    'Created-By: Packages' 2>/dev/null |
+  awk -v s="$apt_suite" '($1 == s || index($1, s "-") == 1) && !seen[$2 $3 $4]++ {
+    o = $5 ~ /^\// ? "[signed-by=" $5 "] " : ""
+    print "deb " o $2, $3, $4; print "deb-src " o $2, $3, $4 }' >"$apt_dir/sources.list"
+  [ -s "$apt_dir/sources.list" ] || die "apt knows no source for '$apt_suite'"
+  cat >"$apt_dir/apt.conf" <<-X
 		#clear APT::Architectures;
 		#clear APT::Update::Post-Invoke;
 		APT::Architectures { "$(dpkg --print-architecture)"; };
@@ -95,29 +95,29 @@ private_apt() {
 		Dir::Etc::sourcelist "$apt_dir/sources.list";
 		Dir::Etc::sourceparts "-";
 	X
-	export APT_CONFIG="$apt_dir/apt.conf"
-	if ! apt-get -qq update >&2; then
-		say "cannot fetch the package lists" >&2
-		return 1
-	fi
-	apt_failed=0
+  export APT_CONFIG="$apt_dir/apt.conf"
+  if ! apt-get -qq update >&2; then
+    say "cannot fetch the package lists" >&2
+    return 1
+  fi
+  apt_failed=0
 }
 
 # download NAME WHAT APT-GET-ARGS…: what apt-get puts into a directory, into the cache as NAME
 download() {
-	name=$1 what=$2
-	shift 2
-	! kept "$apt_sources/$name" || return 0
-	private_apt || return 1
-	say "downloading $what"
-	rm -rf "$tmp/get"
-	mkdir "$tmp/get"
-	if ! (cd "$tmp/get" && apt-get -qq "$@") >"$tmp/log" 2>&1; then
-		tail -n 5 "$tmp/log" >&2
-		say "cannot download $what" >&2
-		return 1
-	fi
-	keep "$tmp/get" "$apt_sources/$name"
+  name=$1 what=$2
+  shift 2
+  ! kept "$apt_sources/$name" || return 0
+  private_apt || return 1
+  say "downloading $what"
+  rm -rf "$tmp/get"
+  mkdir "$tmp/get"
+  if ! (cd "$tmp/get" && apt-get -qq "$@") >"$tmp/log" 2>&1; then
+    tail -n 5 "$tmp/log" >&2
+    say "cannot download $what" >&2
+    return 1
+  fi
+  keep "$tmp/get" "$apt_sources/$name"
 }
 
 # fetch_source SOURCE VERSION; fetch_package PACKAGE VERSION: apt checks it by the archive's keys.
@@ -127,19 +127,19 @@ fetch_package() { download "$1_$2" "$1 $2" download "$1"; }
 # notice NAME VERSION FILE COPYRIGHT: name what is linked in, in $tmp/out/.stamp and in
 # $tmp/out/THIRD-PARTY, with the licences it is under. FILE stands for all of it.
 notice() {
-	sum=$(sha256sum <"$3" | cut -d' ' -f1)
-	echo "$1 $2 $sum" >>"$tmp/out/.stamp"
-	{
-		printf '%s %s\n%s, sha256 %s\n\n' "$1" "$2" "${3##*/}" "$sum"
-		cat "$4" || echo "(its copyright file is not installed)"
-		! grep -q 'common-licenses/Apache-2' "$4" || cat /usr/share/common-licenses/Apache-2.0
-		printf '\n%s\n\n' ------------------------------------------------------------------------
-	} >>"$tmp/out/THIRD-PARTY"
+  sum=$(sha256sum <"$3" | cut -d' ' -f1)
+  echo "$1 $2 $sum" >>"$tmp/out/.stamp"
+  {
+    printf '%s %s\n%s, sha256 %s\n\n' "$1" "$2" "${3##*/}" "$sum"
+    cat "$4" || echo "(its copyright file is not installed)"
+    ! grep -q 'common-licenses/Apache-2' "$4" || cat /usr/share/common-licenses/Apache-2.0
+    printf '\n%s\n\n' ------------------------------------------------------------------------
+  } >>"$tmp/out/THIRD-PARTY"
 }
 
 # source_of SOURCE VERSION: in $tmp/SOURCE, checked once more by its description (.dsc), and patched
 source_of() {
-	dpkg-source -x "$apt_sources/$1_$2"/*.dsc "$tmp/$1" >"$tmp/log" 2>&1 ||
-		die "cannot unpack the source of $1"
-	notice "$1" "$2" "$apt_sources/$1_$2"/*.dsc "$tmp/$1/debian/copyright"
+  dpkg-source -x "$apt_sources/$1_$2"/*.dsc "$tmp/$1" >"$tmp/log" 2>&1 ||
+    die "cannot unpack the source of $1"
+  notice "$1" "$2" "$apt_sources/$1_$2"/*.dsc "$tmp/$1/debian/copyright"
 }

@@ -8,10 +8,10 @@ shift
 : >"$out/payload_list.inc"
 printf '\t.section .rodata\n' >"$out/embed.S"
 for pair in "$@"; do
-	arch=${pair%%=*} file=${pair#*=}
-	sum=$(sha256sum "$file" | cut -d' ' -f1)
-	printf 'PAYLOAD(%s, "%s")\n' "$arch" "$sum" >>"$out/payload_list.inc"
-	cat >>"$out/embed.S" <<-S
+  arch=${pair%%=*} file=${pair#*=}
+  sum=$(sha256sum "$file" | cut -d' ' -f1)
+  printf 'PAYLOAD(%s, "%s")\n' "$arch" "$sum" >>"$out/payload_list.inc"
+  cat >>"$out/embed.S" <<-S
 		.balign 64
 		.globl payload_${arch}_data, payload_${arch}_size
 		.type payload_${arch}_data, %object

@@ -16,11 +16,11 @@ takes() { echo '#include <stdlib.h>' | "$@" -Werror -O2 -c -o /dev/null -x c - 2
 
 flags=-fstack-protector-strong
 for f in -fstack-clash-protection -fcf-protection -mbranch-protection=standard \
-	$([ "$kind" = musl ] || echo -ftrivial-auto-var-init=zero); do
-	! takes "$@" "$f" || flags="$flags $f"
+  $([ "$kind" = musl ] || echo -ftrivial-auto-var-init=zero); do
+  ! takes "$@" "$f" || flags="$flags $f"
 done
 if [ "$kind" = host ]; then
-	# shellcheck disable=SC2086
-	if takes "$@" $fortify=3; then flags="$flags $fortify=3"; else flags="$flags $fortify=2"; fi
+  # shellcheck disable=SC2086
+  if takes "$@" $fortify=3; then flags="$flags $fortify=3"; else flags="$flags $fortify=2"; fi
 fi
 echo "$flags"

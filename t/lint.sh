@@ -43,7 +43,7 @@ show() {
 mapfile -t host < <(ls engine/*.c recon/*.c conf/*.c payloads/*.c cmd/*.c)
 mapfile -t inside < <(find payloads/lib payloads/sandbox-tools -name '*.c')
 mapfile -t headers < <(find engine recon conf payloads cmd -name '*.h')
-mapfile -t scripts < <(find t payloads .ci -type f \( -name '*.sh' -o -path '.ci/run' \))
+mapfile -t scripts < <(find engine t payloads .ci -type f \( -name '*.sh' -o -path '.ci/run' \))
 warn=(-std=gnu11 -D_GNU_SOURCE -I. -Ibuild/gen '-DSB_RELEASE=__FILE__' '-DRELEASE=__FILE__' -Wall -Wextra
   -Wshadow -Wvla -Wundef -Wformat=2 -Wpointer-arith -Wwrite-strings -Wstrict-prototypes
   -Wmissing-prototypes -Wold-style-definition -Werror -O2)
@@ -156,6 +156,17 @@ same_numbers() {
   printf '%s\n' t/*/[0-9][0-9][0-9]-*.sh | sed 's|-[^/]*$||' | uniq -d | sed 's/$/: the number of two tests/'
 }
 
+# Two blanks, as .editorconfig says, but in here-documents, of which some need tabs.
+tabbed() {
+  awk 'FNR == 1 { end = "" }
+    end != "" { line = $0; sub(/^\t+/, "", line); if (line == end) end = ""; next }
+    /^ *\t/ { print FILENAME ":" FNR ": begins with a tab" }
+    match($0, /[^<]<<-?["\047\\]*[A-Za-z_]+/) {
+      end = substr($0, RSTART + 3, RLENGTH - 3)
+      gsub(/[^A-Za-z_]/, "", end)
+    }' "${scripts[@]}"
+}
+
 # What begins with "#!" can be called by its name; what is sourced, or no program, cannot.
 modes() {
   diff <(git ls-files -s -- ':!t/fuzz/corpus' | sed -n 's/^100755.*\t//p') \
@@ -180,6 +191,7 @@ check "every file names its licence" spdx
 check "every test says when it runs" tierless
 check "every test has a number of its own" same_numbers
 check "no point takes the status of its own name" lost_statuses
+check "no script is indented with tabs" tabbed
 check "what can be called is executable, and nothing else" modes
 check "no registry's host name, no path of one machine, nothing else beside the folders" strays
 wait

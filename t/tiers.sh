@@ -20,23 +20,23 @@ declared() { sed -n "2,20s/^# $2: *//p" "$1" | head -n 1; }
 
 # tier_of FILE: its word; fails where it has none.
 tier_of() {
-	local word
-	word=$(declared "$1" tier)
-	case $word in
-	check | sample | all) printf '%s\n' "$word" ;;
-	*) return 1 ;;
-	esac
+  local word
+  word=$(declared "$1" tier)
+  case $word in
+  check | sample | all) printf '%s\n' "$word" ;;
+  *) return 1 ;;
+  esac
 }
 
 # wanted FILE [FIRST]: whether it is of this run's tier; FIRST, if not empty: this way of running it
 # (engine, program) is one of those that check takes.
 wanted() {
-	case $TIER in
-	all) return 0 ;;
-	soak) [ -n "$(declared "$1" soak)" ] && [ -n "${2-1}" ] ;;
-	check) [ -n "${2-1}" ] && [ "$(tier_of "$1")" != all ] ;;
-	rest) [ -z "${2-1}" ] || [ "$(tier_of "$1")" != check ] ;;
-	esac
+  case $TIER in
+  all) return 0 ;;
+  soak) [ -n "$(declared "$1" soak)" ] && [ -n "${2-1}" ] ;;
+  check) [ -n "${2-1}" ] && [ "$(tier_of "$1")" != all ] ;;
+  rest) [ -z "${2-1}" ] || [ "$(tier_of "$1")" != check ] ;;
+  esac
 }
 
 # took SECONDS WHAT: for the list of the slowest.

@@ -10,19 +10,19 @@ export SBINJECT_ENGINES SBINJECT_CACHE
 # engine_socket NAME: path of an engine's Unix socket.  The rootless engines
 # keep theirs in their own run-time directory.
 engine_socket() {
-	case $1 in
-	podman*-rootless) printf '%s/%s/run/podman/podman.sock\n' "$SBINJECT_ENGINES" "$1" ;;
-	docker*-rootless) printf '%s/%s/run/docker.sock\n' "$SBINJECT_ENGINES" "$1" ;;
-	*) printf '%s/%s/sock\n' "$SBINJECT_ENGINES" "$1" ;;
-	esac
+  case $1 in
+  podman*-rootless) printf '%s/%s/run/podman/podman.sock\n' "$SBINJECT_ENGINES" "$1" ;;
+  docker*-rootless) printf '%s/%s/run/docker.sock\n' "$SBINJECT_ENGINES" "$1" ;;
+  *) printf '%s/%s/sock\n' "$SBINJECT_ENGINES" "$1" ;;
+  esac
 }
 
 # mirror: address of the Debian archive this machine already uses.
 mirror() {
-	local m
-	# shellcheck disable=SC2016
-	m=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' |
-		grep -v -e security -e backports | head -n 1)
-	[ -n "$m" ] || { echo "no Debian archive configured in apt" >&2; return 1; }
-	printf '%s\n' "$m"
+  local m
+  # shellcheck disable=SC2016
+  m=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' |
+    grep -v -e security -e backports | head -n 1)
+  [ -n "$m" ] || { echo "no Debian archive configured in apt" >&2; return 1; }
+  printf '%s\n' "$m"
 }

@@ -9,45 +9,45 @@ error() { printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"%s"
 
 # member NAME: the scalar after "NAME" in the line.
 member() {
-	value=${line##*\""$1"\":}
-	value=${value# }
-	value=${value%%[,\}]*}
+  value=${line##*\""$1"\":}
+  value=${value# }
+  value=${value%%[,\}]*}
 }
 
 tool() { printf '{"name":"%s","description":"%s","inputSchema":{"type":"object","properties":{%s}}}' "$@"; }
 
 tools() {
-	tool add 'Adds two numbers.' '"a":{"type":"integer","description":"a"},"b":{"type":"integer","description":"b"}'
-	printf ,
-	tool whoami 'Tells who runs the server.' ''
-	printf ,
-	tool fail 'Fails.' ''
+  tool add 'Adds two numbers.' '"a":{"type":"integer","description":"a"},"b":{"type":"integer","description":"b"}'
+  printf ,
+  tool whoami 'Tells who runs the server.' ''
+  printf ,
+  tool fail 'Fails.' ''
 }
 
 call() {
-	case $line in
-	*'"add"'*)
-		member a
-		a=$value
-		member b
-		text "$((a + value))"
-		;;
-	*'"whoami"'*) text "$(id -u):$(id -g):$HOME" ;;
-	*) text 'it failed' true ;;
-	esac
+  case $line in
+  *'"add"'*)
+    member a
+    a=$value
+    member b
+    text "$((a + value))"
+    ;;
+  *'"whoami"'*) text "$(id -u):$(id -g):$HOME" ;;
+  *) text 'it failed' true ;;
+  esac
 }
 
 echo "serving MCP" >&2
 while IFS= read -r line; do
-	member id
-	id=$value
-	case $line in
-	*'"method":"initialize"'* | *'"method": "initialize"'*)
-		reply '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}'
-		;;
-	*'"tools/list"'*) reply "{\"tools\":[$(tools)]}" ;;
-	*'"tools/call"'*) call ;;
-	*'"notifications/'*) ;;
-	*) error 'no such method' ;;
-	esac
+  member id
+  id=$value
+  case $line in
+  *'"method":"initialize"'* | *'"method": "initialize"'*)
+    reply '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}'
+    ;;
+  *'"tools/list"'*) reply "{\"tools\":[$(tools)]}" ;;
+  *'"tools/call"'*) call ;;
+  *'"notifications/'*) ;;
+  *) error 'no such method' ;;
+  esac
 done

@@ -18,21 +18,21 @@ segments() { readelf -lW "$1" | awk '$1 == "LOAD" { f = $7; if ($8 !~ /^0x/) f =
 pages() { awk -v f="$2" '$6 == f { printf "%s%s", s, $2; s = " " }' "/proc/$1/maps"; }
 
 for a in $ARCHES; do
-	f=$B/payloads/$a/inspect-sandbox-tools
-	readelf -hldW "$f" >"$tmp/headers" 2>&1
-	grep -q 'Type: *DYN' "$tmp/headers" && ! grep -qE 'INTERP|NEEDED|TEXTREL|Error' "$tmp/headers"
-	succeeded "$a: at any address, no interpreter, no library" $?
-	[ "$(segments "$f")" = "R RE R RW" ]; succeeded "$a: code, constants and data each by themselves" $?
-	grep -qE 'GNU_STACK.* RW ' "$tmp/headers"; succeeded "$a: no executable stack" $?
-	grep -q GNU_RELRO "$tmp/headers" && grep -q 'FLAGS.*BIND_NOW' "$tmp/headers"; succeeded "$a: relocations are sealed, all at the start" $?
-	size=$(stat -c %s "$f"); [ "$size" -lt 500000 ]; succeeded "$a: $size bytes" $?
-	! grep -aqF "$PWD" "$f"; succeeded "$a: no build path inside" $?
-	[ -z "$(payloads/toolchain.sh --emulator "$a")" ] || continue
-	mkfifo "$tmp/in" && exec 3<>"$tmp/in"
-	"$f" pipe <"$tmp/in" >"$tmp/out" 3<&- &
-	echo '{"jsonrpc":"2.0","method":"remote_version","id":1}' >&3
-	for _ in $(seq 600); do [ ! -s "$tmp/out" ] || break; sleep 0.1; done
-	[ "$(pages $! "$f")" = "r--p r-xp r--p r--p rw-p" ]; succeeded "$a: sealed while it runs" $?
-	exec 3>&- && rm "$tmp/in" && wait $!
+  f=$B/payloads/$a/inspect-sandbox-tools
+  readelf -hldW "$f" >"$tmp/headers" 2>&1
+  grep -q 'Type: *DYN' "$tmp/headers" && ! grep -qE 'INTERP|NEEDED|TEXTREL|Error' "$tmp/headers"
+  succeeded "$a: at any address, no interpreter, no library" $?
+  [ "$(segments "$f")" = "R RE R RW" ]; succeeded "$a: code, constants and data each by themselves" $?
+  grep -qE 'GNU_STACK.* RW ' "$tmp/headers"; succeeded "$a: no executable stack" $?
+  grep -q GNU_RELRO "$tmp/headers" && grep -q 'FLAGS.*BIND_NOW' "$tmp/headers"; succeeded "$a: relocations are sealed, all at the start" $?
+  size=$(stat -c %s "$f"); [ "$size" -lt 500000 ]; succeeded "$a: $size bytes" $?
+  ! grep -aqF "$PWD" "$f"; succeeded "$a: no build path inside" $?
+  [ -z "$(payloads/toolchain.sh --emulator "$a")" ] || continue
+  mkfifo "$tmp/in" && exec 3<>"$tmp/in"
+  "$f" pipe <"$tmp/in" >"$tmp/out" 3<&- &
+  echo '{"jsonrpc":"2.0","method":"remote_version","id":1}' >&3
+  for _ in $(seq 600); do [ ! -s "$tmp/out" ] || break; sleep 0.1; done
+  [ "$(pages $! "$f")" = "r--p r-xp r--p r--p rw-p" ]; succeeded "$a: sealed while it runs" $?
+  exec 3>&- && rm "$tmp/in" && wait $!
 done
 done_testing

@@ -46,20 +46,20 @@ dead
 : >"$0.done"
 END
 INSPECT_SANDBOX_TOOLS_DIR=$W/unreaped.d unshare -m -p -f --mount-proc --kill-child \
-	perl -e 'if (!fork) { exec "sh", @ARGV } select undef, undef, undef, 0.1 until -e "$ARGV[0].done"' "$W/unreaped" "$PROGRAM" >"$W/out" 2>&1
+  perl -e 'if (!fork) { exec "sh", @ARGV } select undef, undef, undef, 0.1 until -e "$ARGV[0].done"' "$W/unreaped" "$PROGRAM" >"$W/out" 2>&1
 is 'a_dead_server_nobody_reaps_is_replaced' "$(tr '\n' ' ' <"$W/out")" 'result result 1 '
 
 for i in 1 2 3; do
-	jobs=
-	for n in $(seq 10); do
-		(in_world start-server >"$W/s.$n") & jobs="$jobs $!"
-		(call remote_version >"$W/e.$n") & jobs="$jobs $!"
-	done
-	bad=0
-	for j in $jobs; do wait "$j" || bad=1; done
-	is "20 at once: one server (round $i)" "$bad:$(cat "$W"/s.* "$W"/e.* | grep -o '([0-9]*)' | sort | uniq -c | awk '{print $1}')" '0:20'
-	is '… and no other process' "$(servers)" 1
-	if [ $i = 2 ]; then kill -9 "$(server_pid)"; else in_world stop-server; fi
+  jobs=
+  for n in $(seq 10); do
+    (in_world start-server >"$W/s.$n") & jobs="$jobs $!"
+    (call remote_version >"$W/e.$n") & jobs="$jobs $!"
+  done
+  bad=0
+  for j in $jobs; do wait "$j" || bad=1; done
+  is "20 at once: one server (round $i)" "$bad:$(cat "$W"/s.* "$W"/e.* | grep -o '([0-9]*)' | sort | uniq -c | awk '{print $1}')" '0:20'
+  is '… and no other process' "$(servers)" 1
+  if [ $i = 2 ]; then kill -9 "$(server_pid)"; else in_world stop-server; fi
 done
 
 old=$(call remote_version); pid=$(server_pid)
@@ -87,11 +87,11 @@ job() { request exec_remote_start 1 | sed 's/"id"/"params":{"command":"'"$1"'"},
 here() { [ -S "$D/sandbox-tools.sock" ] && [ -e "$D/server.lock" ] && [ "$(jq .pid "$D/server.pid")" = "$pid" ]; }
 pid=$(server_pid); sleeper=$(job 'sleep 1000')
 for how in 'rm -rf "$D"' 'mv "$D" "$W/moved"' 'find "$D" -mindepth 1 -delete' 'rm "$D/server.lock"' 'rm "$D/server.pid" "$D/server.lock" "$D/sandbox-tools.sock"'; do
-	eval "$how" 2>/dev/null; wait_for here; succeeded "comes back after: $how" $?
-	is '… from the same server, which is the only one' "$(server_pid):$(servers)" "$pid:1"
-	is '… closed to others' "$(stat -c %a "$D" "$D/sandbox-tools.sock" "$D/server.lock" | tr '\n' ' ')" '700 600 600 '
-	kill -0 "$sleeper"; succeeded '… with its job' $?
-	rm -rf "$W/moved"
+  eval "$how" 2>/dev/null; wait_for here; succeeded "comes back after: $how" $?
+  is '… from the same server, which is the only one' "$(server_pid):$(servers)" "$pid:1"
+  is '… closed to others' "$(stat -c %a "$D" "$D/sandbox-tools.sock" "$D/server.lock" | tr '\n' ' ')" '700 600 600 '
+  kill -0 "$sleeper"; succeeded '… with its job' $?
+  rm -rf "$W/moved"
 done
 for i in $(seq 20); do rm -rf "$D" 2>/dev/null; done
 wait_for here && kill -0 "$sleeper"; succeeded '… also after many times' $?

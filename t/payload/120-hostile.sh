@@ -8,17 +8,17 @@ D=$R/tmp/d
 echo precious >"$R/etc/shadow"
 TOOL_ENV=INSPECT_SANDBOX_TOOLS_DIR=/tmp/d # a name that others can take
 serves() { # serves NAME: root gets a server of its own
-	fits "$1: root gets its server" "$(call remote_version 2>&1)" '*"result": "Server: /t*'
-	is '… in a directory of its own' "$(stat -c '%u %a %F' "$D")" '0 700 directory'
-	is '… and nothing else was touched' "$(find "$D" ! -uid 0 | wc -l):$(cat "$R/etc/shadow"):$(ls "$R/etc" | wc -l)" '0:precious:1'
-	in_world stop-server; rm -rf "$R"/tmp/* "$R"/tmp/.[!.]*
+  fits "$1: root gets its server" "$(call remote_version 2>&1)" '*"result": "Server: /t*'
+  is '… in a directory of its own' "$(stat -c '%u %a %F' "$D")" '0 700 directory'
+  is '… and nothing else was touched' "$(find "$D" ! -uid 0 | wc -l):$(cat "$R/etc/shadow"):$(ls "$R/etc" | wc -l)" '0:precious:1'
+  in_world stop-server; rm -rf "$R"/tmp/* "$R"/tmp/.[!.]*
 }
 refuses() { # refuses NAME WORDS: root uses nothing of it and changes nothing
-	pre=$(listing)
-	out=$(call remote_version 2>&1); fits "$1: refused, and why" "$?:$out" "1:error: Sandbox-tools server directory /tmp/d cannot be trusted: $2.*"
-	is '… and nothing was touched' "$(servers):$(listing)" "0:$pre"
-	in_world stop-server; is '… nor by stopping' "$?:$(listing)" "0:$pre"
-	rm -rf "$R"/tmp/* "$R"/tmp/.[!.]*
+  pre=$(listing)
+  out=$(call remote_version 2>&1); fits "$1: refused, and why" "$?:$out" "1:error: Sandbox-tools server directory /tmp/d cannot be trusted: $2.*"
+  is '… and nothing was touched' "$(servers):$(listing)" "0:$pre"
+  in_world stop-server; is '… nor by stopping' "$?:$(listing)" "0:$pre"
+  rm -rf "$R"/tmp/* "$R"/tmp/.[!.]*
 }
 
 mkdir "$D"; touch "$D/x" "$D/server-stderr.log"; mkdir "$D/sub"; ln -s /etc "$D/sub/l"; chown -R 65534 "$D"; refuses 'a foreign directory' 'it is owned by uid 65534, not uid 0'
@@ -37,9 +37,9 @@ mkdir -m 755 "$D"; serves 'a directory that others can look into'
 
 # who could exchange the directory
 for how in 'chmod 777 "$R/tmp"' 'chown 1000 "$R/tmp"'; do
-	eval "$how"; out=$(call remote_version 2>&1); fits "not after: $how" "$?:$out" "1:error: '/tmp' *, *could replace '/tmp/d'*"
-	is '… and nothing is made' "$(servers):$(ls -A "$R/tmp")" '0:'
-	chown 0 "$R/tmp"; chmod 1777 "$R/tmp"
+  eval "$how"; out=$(call remote_version 2>&1); fits "not after: $how" "$?:$out" "1:error: '/tmp' *, *could replace '/tmp/d'*"
+  is '… and nothing is made' "$(servers):$(ls -A "$R/tmp")" '0:'
+  chown 0 "$R/tmp"; chmod 1777 "$R/tmp"
 done
 TOOL_ENV='TMPDIR=/srv TMP=/srv TEMP=/srv'; chmod 777 "$R/srv"; in_world start-server >/dev/null
 is 'no directory for temporary files is looked at' "$(ls -A "$R/srv"):$(stat -c %F "$R/.server/sandbox-tools.sock")" ':socket'; in_world stop-server
@@ -48,7 +48,7 @@ is 'no directory for temporary files is looked at' "$(ls -A "$R/srv"):$(stat -c 
 # again at once, so it sleeps until somebody has got there.
 TOOL_ENV=; in_world start-server >/dev/null; pid=$(server_pid); kill -STOP "$pid"; chmod 755 "$R/.server"; chmod 666 "$R/.server/sandbox-tools.sock"
 perl -MSocket -e 'open(M, ">", $ARGV[2]); $) = $( = $ARGV[0]; $> = $< = $ARGV[0]; socket(S, AF_UNIX, SOCK_STREAM, 0); connect(S, sockaddr_un($ARGV[1])) or die "$!\n"; syswrite(M, "x");
-	$n = read(S, $b, 16); print unpack("x12 N", $b); print " closed" if !read(S, $b, 1)' 1000 "$R/.server/sandbox-tools.sock" "$W/met" >"$W/said" 2>&1 & j=$!
+  $n = read(S, $b, 16); print unpack("x12 N", $b); print " closed" if !read(S, $b, 1)' 1000 "$R/.server/sandbox-tools.sock" "$W/met" >"$W/said" 2>&1 & j=$!
 wait_for test -s "$W/met"; kill -CONT "$pid"; wait $j
 is 'another user who gets there is refused' "$(cat "$W/said")" '0 closed'
 perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0); connect(S, sockaddr_un($ARGV[0])); read(S, $b, 16); exit !unpack("x12 N", $b)' "$R/.server/sandbox-tools.sock"; succeeded '… root is not' $?
@@ -58,7 +58,7 @@ in_world stop-server; rm -rf "$R/.server"
 
 # without root: a program of one's own is for who can enter its directory
 own() { # own MODE: /home/p, of user 1000
-	rm -rf "$R/home/p"; mkdir -m "$1" "$R/home/p"; cp "$R/t" "$R/home/p/t"; chown -R 1000:1000 "$R/home/p"
+  rm -rf "$R/home/p"; mkdir -m "$1" "$R/home/p"; cp "$R/t" "$R/home/p/t"; chown -R 1000:1000 "$R/home/p"
 }
 as() { uid=$1; shift; env -i /usr/sbin/chroot --userspec="$uid:$uid" --groups= "$R" /home/p/t "$@"; }
 state() { stat -c '%u %a' "$R/home/p/.server" "$R/home/p/.server/sandbox-tools.sock" | tr '\n' ' '; }

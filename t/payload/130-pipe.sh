@@ -10,15 +10,15 @@ in_world pipe <"$W/in" >"$W/out"; is '1000 requests at once' $? 0
 is '… each answered once' "$(jq .id "$W/out" | sort -n | uniq | wc -l):$(wc -l <"$W/out")" '1000:1000'
 is '… by one server that the pipe started' "$(servers)" 1
 {
-	request version 1; echo
-	echo 'junk'
-	echo
-	echo '[1]'
-	request version '"last"' | tr -d '\n' | sed 's/$/ \r/'; echo
-	echo '{"jsonrpc":"2.0","method":"remote_version"}'
-	echo '{"jsonrpc":"2.0","method":"version"}'
-	request nope 18446744073709551616; echo
-	request version '"no newline"'
+  request version 1; echo
+  echo 'junk'
+  echo
+  echo '[1]'
+  request version '"last"' | tr -d '\n' | sed 's/$/ \r/'; echo
+  echo '{"jsonrpc":"2.0","method":"remote_version"}'
+  echo '{"jsonrpc":"2.0","method":"version"}'
+  request nope 18446744073709551616; echo
+  request version '"no newline"'
 } | in_world pipe >"$W/out"; is 'a mixed bag' $? 0
 is '… every line but blanks and notifications is answered' "$(jq -c '[.id,(.error.code // "ok")]' "$W/out" | sort)" '["last","ok"]
 ["no newline","ok"]

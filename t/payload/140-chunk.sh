@@ -19,23 +19,23 @@ next() { printf '{"jsonrpc":"2.0","method":"%s","params":{"handle":"%s","offset"
 release() { printf '{"jsonrpc":"2.0","method":"%s","params":{"handle":"%s","release":true},"id":9}' $K "$1"; }
 # collect UID LIMIT: reads the first envelope, fetches the rest, checks each; the reply on stdout
 collect() {
-	cat >"$W/piece"
-	: >"$W/whole"
-	at=0
-	while :; do
-		[ "$(wc -c <"$W/piece")" -le "$2" ] || { echo "longer than $2"; return 1; }
-		jq -r ".jsonrpc,(.$K|.version,.offset,(.next_offset>.offset),(.done==(.next_offset==.total_size)),.handle,.next_offset,.done,.chunk)" "$W/piece" |
-			tr '\n' ' ' >"$W/fields"
-		# shellcheck disable=SC2046
-		set -- "$1" "$2" $(cat "$W/fields")
-		[ "$3 $4 $5 $6 $7" = "2.0 1 $at true true" ] || { cat "$W/piece"; return 1; }
-		printf %s "${11}" | base64 -d >>"$W/whole" || return 1
-		h=$8 at=$9
-		[ "$(wc -c <"$W/whole")" = "$at" ] || { echo "not $at bytes"; return 1; }
-		[ "${10}" = false ] || break
-		next "$h" "$at" | exec_as "$1" "$2" >"$W/piece" || return 1
-	done
-	cat "$W/whole"
+  cat >"$W/piece"
+  : >"$W/whole"
+  at=0
+  while :; do
+    [ "$(wc -c <"$W/piece")" -le "$2" ] || { echo "longer than $2"; return 1; }
+    jq -r ".jsonrpc,(.$K|.version,.offset,(.next_offset>.offset),(.done==(.next_offset==.total_size)),.handle,.next_offset,.done,.chunk)" "$W/piece" |
+      tr '\n' ' ' >"$W/fields"
+    # shellcheck disable=SC2046
+    set -- "$1" "$2" $(cat "$W/fields")
+    [ "$3 $4 $5 $6 $7" = "2.0 1 $at true true" ] || { cat "$W/piece"; return 1; }
+    printf %s "${11}" | base64 -d >>"$W/whole" || return 1
+    h=$8 at=$9
+    [ "$(wc -c <"$W/whole")" = "$at" ] || { echo "not $at bytes"; return 1; }
+    [ "${10}" = false ] || break
+    next "$h" "$at" | exec_as "$1" "$2" >"$W/piece" || return 1
+  done
+  cat "$W/whole"
 }
 code() { jq -c '[.error.code,.error.message]'; }
 
@@ -67,14 +67,14 @@ bad='[-32602,"invalid chunk handle"]'
 is 'params must be an object' "$(c '[1]' | code)" '[-32602,"chunk params must be an object"]'
 is '… and there' "$(printf '{"jsonrpc":"2.0","method":"%s","id":1}' $K | exec_as 0 512 | code)" '[-32602,"chunk params must be an object"]'
 for x in '{}' '{"handle":5}' '{"handle":"x"}' '{"handle":"../../../../etc/passwd"}' '{"handle":"0123456789ABCDEF0123456789ABCDEF"}' \
-	'{"handle":"0123456789abcdef0123456789abcde"}' '{"handle":"0123456789abcdef0123456789abcdef0"}' '{"handle":"0123456789abcdef0123456789abcde\u0000"}'; do
-	is "handle: $x" "$(c "$x" | code)" "$bad"
+  '{"handle":"0123456789abcdef0123456789abcde"}' '{"handle":"0123456789abcdef0123456789abcdef0"}' '{"handle":"0123456789abcdef0123456789abcde\u0000"}'; do
+  is "handle: $x" "$(c "$x" | code)" "$bad"
 done
 for x in 'false' '1' 'null' '"true"'; do
-	is "release: $x" "$(c '{"handle":"'"$h"'","release":'"$x"'}' | code)" '[-32602,"release must be true"]'
+  is "release: $x" "$(c '{"handle":"'"$h"'","release":'"$x"'}' | code)" '[-32602,"release must be true"]'
 done
 for x in '' ',"offset":-1' ',"offset":1.0' ',"offset":"1"' ',"offset":true' ',"offset":null'; do
-	is "offset: $x" "$(c '{"handle":"'"$h"'"'"$x"'}' | code)" '[-32602,"invalid chunk offset"]'
+  is "offset: $x" "$(c '{"handle":"'"$h"'"'"$x"'}' | code)" '[-32602,"invalid chunk offset"]'
 done
 is 'an offset at the end' "$(next "$h" "$n" | exec_as 0 512 | code)" '[-32602,"chunk offset is beyond the response"]'
 is '… far beyond it' "$(next "$h" 9223372036854775807 | exec_as 0 512 | code)" '[-32602,"chunk offset is beyond the response"]'
@@ -110,11 +110,11 @@ is '… and waits for no FIFO' "$(next "$h" 0 | timeout 60 env -i $V=512 /usr/sb
 rm -rf "$C"; mkdir -m 777 "$C"; chmod 777 "$C"
 is 'a directory that others could enter is closed' "$(view /docs/long | exec_as 0 512 | collect 0 512):$(stat -c %a "$C")" "$whole:700"
 for how in 'mkdir "$C"; chown 1000 "$C"' 'mkdir -p "$R/docs/target"; ln -s /docs/target "$C"' 'touch "$C"' 'mkfifo "$C"'; do
-	rm -rf "$C"; eval "$how"
-	out=$(view /docs/long | exec_as 0 512); is "not used: $how" "$?:$out" '1:'
-	fits '… saying so' "$(cat "$W/err")" "error: cannot use '$D/.server/chunks': *"
-	fits '… an error to ask in' "$(next 0123456789abcdef0123456789abcdef 0 | exec_as 0 512 | code)" '[[]-32000,*'
-	fits '… and no harm to replies that fit' "$(view /docs/long | exec_as 0 10000000)" '*"result"*'
+  rm -rf "$C"; eval "$how"
+  out=$(view /docs/long | exec_as 0 512); is "not used: $how" "$?:$out" '1:'
+  fits '… saying so' "$(cat "$W/err")" "error: cannot use '$D/.server/chunks': *"
+  fits '… an error to ask in' "$(next 0123456789abcdef0123456789abcdef 0 | exec_as 0 512 | code)" '[[]-32000,*'
+  fits '… and no harm to replies that fit' "$(view /docs/long | exec_as 0 10000000)" '*"result"*'
 done
 is '… nor is anything behind it touched' "$(ls -A "$R/docs/target")" ''
 rm -rf "$C" "$R$D/.server"

@@ -10,7 +10,7 @@ describe() { request sandbox_tools_describe 1 | in_world exec; }
 # a directory of root's that an image left open to everybody
 mkdir -m 777 "$D"; chmod 777 "$D"
 perl -MSocket -e '$) = $( = 1000; $> = $< = 1000; socket(S, AF_UNIX, SOCK_STREAM, 0); bind(S, sockaddr_un($ARGV[0])) && listen(S, 9) or die $!; chmod 0777, $ARGV[0];
-	open F, ">", $ARGV[1] or die $!; chmod 0666, $ARGV[1]; flock F, 2; sleep 300' "$D/sandbox-tools.sock" "$D/server.lock" & liar=$!
+  open F, ">", $ARGV[1] or die $!; chmod 0666, $ARGV[1]; flock F, 2; sleep 300' "$D/sandbox-tools.sock" "$D/server.lock" & liar=$!
 wait_for test -e "$D/server.lock"
 is 'where another user serves, root gets a server of its own' "$(describe | jq -r .result.uid)" 0
 is '… in a directory closed to others' "$(stat -c '%u %a' "$D"):$(find "$D" ! -uid 0 | wc -l)" '0 700:0'
@@ -29,8 +29,8 @@ rm -rf "$D"
 # the same directory in two containers
 in_world start-server >/dev/null; pid=$(server_pid)
 other() { # other ARGS…: in another PID namespace, over the same files
-	# shellcheck disable=SC2086
-	unshare -p -f --kill-child env -i ${TOOL_ENV:-} /usr/sbin/chroot "$R" "${PROGRAM_IN:-/t}" "$@"
+  # shellcheck disable=SC2086
+  unshare -p -f --kill-child env -i ${TOOL_ENV:-} /usr/sbin/chroot "$R" "${PROGRAM_IN:-/t}" "$@"
 }
 out=$(request remote_version 1 | other exec 2>&1); is 'a server of another PID namespace is not used' "$?:$out" "1:error: a server of another container, or of the host, uses '/.server'"
 out=$(other stop-server 2>&1); fits '… not stopped' "$?:$out" '1:error: a server of another container*'
@@ -48,6 +48,6 @@ in_world stop-server
 # a reader that is a socket
 mkfifo "$W/in"; (exec 9>"$W/in"; request version 1 >&9; echo >&9; sleep 8) &
 perl -e 'use Socket; socketpair(A, B, AF_UNIX, SOCK_STREAM, 0); $p = fork; if (!$p) { close A; open STDIN, "<", shift; open STDOUT, ">&B"; close B; exec @ARGV; }
-	close B; <A>; close A; $SIG{ALRM} = sub { kill 9, $p; exit 9 }; alarm 5; waitpid $p, 0; exit $? >> 8' \
-	"$W/in" /usr/sbin/chroot "$R" /t pipe; is 'pipe ends when the peer of its socket has gone' $? 1
+  close B; <A>; close A; $SIG{ALRM} = sub { kill 9, $p; exit 9 }; alarm 5; waitpid $p, 0; exit $? >> 8' \
+  "$W/in" /usr/sbin/chroot "$R" /t pipe; is 'pipe ends when the peer of its socket has gone' $? 1
 done_testing

@@ -32,8 +32,8 @@ is 'a file that is not there' "$(at view /docs/none)" '-32099 The path /docs/non
 is 'create where something is' "$(at create $F '"file_text":""')" "-32099 File already exists at: $F. Cannot overwrite files using command \`create\`."
 is '… a directory' "$(at create /docs '"file_text":""')" "-32099 File already exists at: /docs. Cannot overwrite files using command \`create\`."
 for c in '"old_str":"a"' '"insert_line":0,"new_str":"x"' ''; do
-	case $c in *old*) n=str_replace ;; *insert*) n=insert ;; *) n=undo_edit ;; esac
-	is "$n on a directory" "$(at $n /docs "$c")" '-32099 The path /docs is a directory and only the `view` command can be used on directories'
+  case $c in *old*) n=str_replace ;; *insert*) n=insert ;; *) n=undo_edit ;; esac
+  is "$n on a directory" "$(at $n /docs "$c")" '-32099 The path /docs is a directory and only the `view` command can be used on directories'
 done
 is 'an empty old_str is told before the path' "$(at str_replace /docs/none '"old_str":""')" '-32099 str_replace: The `old_str` parameter cannot be empty. Consider using the `insert` command instead.'
 is 'a NUL in a path' "$(at view 'a\u0000b')" "-32099 Invalid path 'a\\x00b': embedded null byte"
@@ -57,9 +57,9 @@ printf '\377' >"$R/docs/bin"
 is 'a file that is no text' "$(at view /docs/bin)" "-32099 Ran into 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte while trying to read /docs/bin"
 mkfifo "$R/docs/fifo"; chmod 666 "$R/docs/fifo"
 for p in /docs/fifo /dev/zero; do
-	for c in view 'str_replace' insert; do
-		fits "$c of $p is refused at once" "$(at $c $p '"old_str":"a","insert_line":0,"new_str":"x"')" '-32099 Ran into *'
-	done
+  for c in view 'str_replace' insert; do
+    fits "$c of $p is refused at once" "$(at $c $p '"old_str":"a","insert_line":0,"new_str":"x"')" '-32099 Ran into *'
+  done
 done
 
 # ---- editing ----

@@ -20,12 +20,12 @@ V=INSPECT_SANDBOX_JSON_RPC_RESPONSE_MAX_BYTES
 params() { printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"%s","path":"%s","_run_as_user":%s%s},"id":%s}\n' "$1" "$2" "$3" "${4:+,$4}" "${ID:-1}"; }
 # ed UID COMMAND PATH USER [MORE]
 ed() {
-	uid=$1
-	shift
-	params "$@" | as_user "$uid" exec 2>"$W/err" >"$W/out"
-	r=$?
-	show <"$W/out"
-	return $r
+  uid=$1
+  shift
+  params "$@" | as_user "$uid" exec 2>"$W/err" >"$W/out"
+  r=$?
+  show <"$W/out"
+  return $r
 }
 text='"file_text":"x"'
 
@@ -39,7 +39,7 @@ out=$(ed 0 view /docs/a '"nobody"'); is 'a user nobody knows' "$?:$out:$(cat "$W
 out=$(ed 0 view /docs/a '"agent\u0000"'); is 'a name with a NUL is nobody'"'"'s' "$?:$out" '1:'
 out=$(ed 0 view /docs/a '""'); is 'nor is the empty one' "$?:$out" '1:'
 for x in 5:int 1.5:float true:bool '[]:list' '{}:dict'; do
-	out=$(ed 0 view /docs/a "${x%:*}"); is "a user that is ${x##*:}" "$?:$out:$(cat "$W/err")" "1::error: _run_as_user must be a string, got ${x##*:}"
+  out=$(ed 0 view /docs/a "${x%:*}"); is "a user that is ${x##*:}" "$?:$out:$(cat "$W/err")" "1::error: _run_as_user must be a string, got ${x##*:}"
 done
 out=$(ed 1000 view /docs/a '"root"'); is 'an unprivileged process cannot switch' "$?:$out:$(cat "$W/err")" "1::error: Cannot switch to user 'root': server is not running as root"
 fits '… but may be who it is' "$(ed 1000 view /docs/a '"agent"')" "Here's the result*"
@@ -54,11 +54,11 @@ head -c 100000000 /dev/zero | tr '\0' x >"$R/docs/slow"; start=$(date +%s)
 setpriv --reuid=1000 --regid=1000 --clear-groups sh -c 'while :; do kill -STOP -1; done' 2>/dev/null & stopper=$!
 params view /docs/slow '"agent"' | in_world exec >"$W/alone" 2>"$W/err" & alone=$!
 {
-	ID=1 params view /docs/slow '"agent"'
-	ID=2 params view /docs '"homeless"'
-	ID=3 params view /docs null
-	request remote_version 4
-	echo
+  ID=1 params view /docs/slow '"agent"'
+  ID=2 params view /docs '"homeless"'
+  ID=3 params view /docs null
+  request remote_version 4
+  echo
 } | in_world pipe >"$W/out"
 [ $(($(date +%s) - start)) -ge 60 ]; succeeded 'a child that was stopped is given up, no sooner than an edit can take' $?
 is '… other requests have been answered meanwhile' "$(jq .id "$W/out" | sed '$d' | sort | tr '\n' ' ')" '2 3 4 '
@@ -96,13 +96,13 @@ is '… beside it' "$(ls -A "$R/var/tmp/d" | tr '\n' ' ')" '.server t '
 
 # pipe serves many users
 {
-	ID=1 params create /docs/p1 '"agent"' "$text"
-	ID=2 params create /docs/p2 null "$text"
-	ID=3 params create /docs/p3 '"homeless"' "$text"
-	ID=4 params create /docs/p4 '"nobody"' "$text"
-	ID=5 params create /docs/p5 5 "$text"
-	ID=6 params create /docs/p6 '"root"' "$text"
-	ID=7 params view /docs/mine '"agent"'
+  ID=1 params create /docs/p1 '"agent"' "$text"
+  ID=2 params create /docs/p2 null "$text"
+  ID=3 params create /docs/p3 '"homeless"' "$text"
+  ID=4 params create /docs/p4 '"nobody"' "$text"
+  ID=5 params create /docs/p5 5 "$text"
+  ID=6 params create /docs/p6 '"root"' "$text"
+  ID=7 params view /docs/mine '"agent"'
 } | in_world pipe | jq -r '"\(.id):\(.error.code // "ok")"' | sort | tr '\n' ' ' >"$W/out"
 is 'pipe answers each request as its user' "$(cat "$W/out")" '1:ok 2:ok 3:ok 4:-32098 5:-32602 6:ok 7:-32099 '
 is '… and stays who it is' "$(stat -c %u "$R/docs/p1" "$R/docs/p2" "$R/docs/p3" "$R/docs/p6" | tr '\n' ' ')" '1000 0 1001 0 '
@@ -112,8 +112,8 @@ is '… and notifications work, too' "$(printf '{"jsonrpc":"2.0","method":"text_
 for x in 1 2 3 4 5 6 7 8 9 10; do params view /docs/long '"agent"'; done | in_world pipe >"$W/out"
 is '… without leaving anything behind' "$(wc -l <"$W/out"):$(ps -e -o stat= | grep -c '^Z')" '10:0'
 {
-	params create /docs/order '"agent"' '"file_text":"0\n"'
-	for x in 1 2 3 4 5 6 7 8 9; do params insert /docs/order '"agent"' "\"insert_line\":$x,\"new_str\":\"$x\\n\""; done
+  params create /docs/order '"agent"' '"file_text":"0\n"'
+  for x in 1 2 3 4 5 6 7 8 9; do params insert /docs/order '"agent"' "\"insert_line\":$x,\"new_str\":\"$x\\n\""; done
 } | in_world pipe >"$W/out"
 is '… those of one user in their order' "$(tr -d '\n' <"$R/docs/order"):$(grep -c '"result"' "$W/out")" '0123456789:10'
 seq 3000 3029 | while read -r x; do printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"view","path":"/docs/long","_run_as":{"uid":%s,"gid":1,"groups":[]}},"id":%s}\n' "$x" "$x"; done | in_world pipe >"$W/out"

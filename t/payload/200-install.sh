@@ -10,7 +10,7 @@ before=$(listing)
 put; out=$(run_staged); is 'install' $? 0
 is 'one line' "$(echo "$out" | wc -l)" 1
 is 'the receipt' \
-	"$(echo "$out" | jq -c '[.sbinject,.ok,.sha256,.release,.wire,.uid,.was,.started,.path,.nonce]')" "[1,true,\"$HEX\",\"$(in_world version)\",1,0,\"absent\",true,\"$CONTRACT\",\"$NONCE\"]"
+  "$(echo "$out" | jq -c '[.sbinject,.ok,.sha256,.release,.wire,.uid,.was,.started,.path,.nonce]')" "[1,true,\"$HEX\",\"$(in_world version)\",1,0,\"absent\",true,\"$CONTRACT\",\"$NONCE\"]"
 is 'the service runs' "$(server_pid)" "$(echo "$out" | jq .pid)"
 fits '… under the contract path' "$(call remote_version)" "*Server: $CONTRACT (*"
 is 'the program is a hard link in a private directory' "$(stat -c '%u %a' "$R$(dirname $CONTRACT)"):$(stat -c '%u %a %h' "$R$CONTRACT")" '0 700:0 755 2'
@@ -47,10 +47,10 @@ out=$(printf '{"nonce":"%s","home":"/.sbinject"}\n' "$NONCE" | in_world uninstal
 is 'uninstall of nothing' "$(echo "$out" | jq -c '[.ok,.removed]')" '[true,0]'
 
 for broken in 'rm -f "$R/.sbinject/state.json"' 'echo garbage >"$R/.sbinject/state.json"' 'rm -f "$R/.sbinject/state.json" "$R/.sbinject/current"' \
-	'kill -9 $(server_pid)' 'rm -rf "$R$(dirname $CONTRACT)/.server" 2>/dev/null' 'rm "$R/opt/inspect-sandbox-tools"' 'rm -f "$R/.sbinject/lock"'; do
-	install >/dev/null; eval "$broken"; out=$(uninstall)
-	is "uninstall after: $broken" "$(echo "$out" | jq -c .ok):$(listing | sed 's/ [0-9.]* $/ /')" "true:$(echo "$before" | sed 's/ [0-9.]* $/ /')"
-	touch -d '2001-02-03 04:05:06.123456789' "$R/tmp" "$R/var/tmp" "$R/opt" "$R/var"
+  'kill -9 $(server_pid)' 'rm -rf "$R$(dirname $CONTRACT)/.server" 2>/dev/null' 'rm "$R/opt/inspect-sandbox-tools"' 'rm -f "$R/.sbinject/lock"'; do
+  install >/dev/null; eval "$broken"; out=$(uninstall)
+  is "uninstall after: $broken" "$(echo "$out" | jq -c .ok):$(listing | sed 's/ [0-9.]* $/ /')" "true:$(echo "$before" | sed 's/ [0-9.]* $/ /')"
+  touch -d '2001-02-03 04:05:06.123456789' "$R/tmp" "$R/var/tmp" "$R/opt" "$R/var"
 done
 install >/dev/null; rm "$R$CONTRACT"; out=$(uninstall "/.sbinject/$HEX")
 is 'uninstall from the home' "$(echo "$out" | jq -c .ok):$(listing)" "true:$before"

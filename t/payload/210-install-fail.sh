@@ -6,12 +6,12 @@
 world w tmp proc var/tmp opt etc
 before=$(plain)
 fails() { # fails NAME CODE [JQ]: install fails with that code, and nothing has changed
-	pre=$(listing)
-	put; out=$(run_staged "${3:-}" 2>"$W/err")
-	is "$1: $2" "$?:$(echo "$out" | jq -c '[.sbinject,.ok,.code,.nonce]')" "1:[1,false,\"$2\",\"$NONCE\"]"
-	echo "# $(echo "$out" | jq -r .what)"
-	is '… and nothing has changed' "$(listing)" "$pre"
-	is '… one line, no other talk' "$(echo "$out" | wc -l):$(cat "$W/err")" '1:'
+  pre=$(listing)
+  put; out=$(run_staged "${3:-}" 2>"$W/err")
+  is "$1: $2" "$?:$(echo "$out" | jq -c '[.sbinject,.ok,.code,.nonce]')" "1:[1,false,\"$2\",\"$NONCE\"]"
+  echo "# $(echo "$out" | jq -r .what)"
+  is '… and nothing has changed' "$(listing)" "$pre"
+  is '… one line, no other talk' "$(echo "$out" | wc -l):$(cat "$W/err")" '1:'
 }
 V=$R/var/tmp
 
@@ -26,11 +26,11 @@ fails 'a start that says nothing' start '.start=["version"]'
 fails 'a start that takes too long' timeout '.start=["server"]|.timeout_ms=500'
 is 'nothing runs' "$(servers)" 0
 for bad in '.nonce="x"' 'del(.home)' '.home="x"' '.path="/a"' '.path="/a/../b"' '.path=5' '.staged="a/b"' '.links=["x"]' '.start="x"' '.sha256="x"'; do
-	put; out=$(run_staged "$bad"); is "a malformed request: $bad" "$?:$(echo "$out" | jq -c '[.ok,.code]')" '1:[false,"internal"]'
-	rm -rf "$R/.sbinject"
+  put; out=$(run_staged "$bad"); is "a malformed request: $bad" "$?:$(echo "$out" | jq -c '[.ok,.code]')" '1:[false,"internal"]'
+  rm -rf "$R/.sbinject"
 done
 for bad in 'garbage' '[]' '{' ''; do
-	put; out=$(printf '%s\n' "$bad" | env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" install); is "no request at all: $bad" "$?:$(echo "$out" | jq -c '[.ok,.nonce]')" '1:[false,""]'
+  put; out=$(printf '%s\n' "$bad" | env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" install); is "no request at all: $bad" "$?:$(echo "$out" | jq -c '[.ok,.nonce]')" '1:[false,""]'
 done
 out=$(head -c 100000 /dev/zero | tr '\0' x | env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" install); is 'a request without end' "$(echo "$out" | jq -c .ok)" false
 rm -rf "$R/.sbinject"
@@ -38,16 +38,16 @@ put; chown 5 "$R/.sbinject"; out=$(run_staged); is 'a home of somebody else' "$(
 
 # things in the way of the directory, which root moves aside
 hostile() { # hostile NAME: install succeeds, the place is ours, and what was there comes back
-	pre=$(listing)
-	fails "$1, and a service that fails" start '.start=["no-such-command"]'
-	put; out=$(run_staged); aside=$(echo "$out" | jq -r '.aside[]')
-	is "$1: moved aside" "$(echo "$out" | jq -c '[.ok,.started]')" '[true,true]'
-	fits '… under a name that the receipt tells' "$aside" "$(dirname $CONTRACT).sbinject-aside-????????"
-	[ -e "$R$aside" ] || [ -L "$R$aside" ]; succeeded '… where it is' $?
-	is '… and the place is ours' "$(stat -c '%u %a %F' "$(dirname "$R$CONTRACT")"):$(sha256sum <"$R$CONTRACT" | cut -d' ' -f1)" "0 700 directory:$HEX"
-	is '… the next receipt does not' "$(install | jq -c '[.was,.aside]')" '["same",null]'
-	uninstall >/dev/null; is '… an uninstall puts it back' "$(listing)" "$pre"
-	rm -rf "$C"
+  pre=$(listing)
+  fails "$1, and a service that fails" start '.start=["no-such-command"]'
+  put; out=$(run_staged); aside=$(echo "$out" | jq -r '.aside[]')
+  is "$1: moved aside" "$(echo "$out" | jq -c '[.ok,.started]')" '[true,true]'
+  fits '… under a name that the receipt tells' "$aside" "$(dirname $CONTRACT).sbinject-aside-????????"
+  [ -e "$R$aside" ] || [ -L "$R$aside" ]; succeeded '… where it is' $?
+  is '… and the place is ours' "$(stat -c '%u %a %F' "$(dirname "$R$CONTRACT")"):$(sha256sum <"$R$CONTRACT" | cut -d' ' -f1)" "0 700 directory:$HEX"
+  is '… the next receipt does not' "$(install | jq -c '[.was,.aside]')" '["same",null]'
+  uninstall >/dev/null; is '… an uninstall puts it back' "$(listing)" "$pre"
+  rm -rf "$C"
 }
 C=$(dirname "$R$CONTRACT")
 echo x >"$R/etc/precious"
@@ -70,14 +70,14 @@ chmod 1777 "$V"; fails 'a directory of the image with something in it' occupied;
 
 # at the program's own name only what is ours, or a host's, is replaced
 for thing in 'mkfifo' 'mkdir -p' 'ln -s /etc/precious' 'ln '"$R"'/etc/precious' 'touch' 'truncate -s 5'; do
-	mkdir -m 755 "$C"
-	$thing "$R$CONTRACT"
-	[ "$thing" != 'mkdir -p' ] || touch "$R$CONTRACT/inside"
-	fails "at the program's name: $thing" occupied
-	rm -rf "$C"
+  mkdir -m 755 "$C"
+  $thing "$R$CONTRACT"
+  [ "$thing" != 'mkdir -p' ] || touch "$R$CONTRACT/inside"
+  fails "at the program's name: $thing" occupied
+  rm -rf "$C"
 done
 theirs() { # theirs FILE: a program of somebody else's, in a directory that others look into
-	mkdir -m 755 "$R/opt/own"; printf '#!/bin/sh\n' >"$1"; chmod 755 "$1"; touch -d 2001-01-01 "$R/opt/own"
+  mkdir -m 755 "$R/opt/own"; printf '#!/bin/sh\n' >"$1"; chmod 755 "$1"; touch -d 2001-01-01 "$R/opt/own"
 }
 P=$R/opt/own/tool own='.path="/opt/own/tool"|.links=[]'
 theirs "$P"; fails 'a program of somebody else' occupied "$own"; rm -rf "$R/opt/own"

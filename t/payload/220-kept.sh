@@ -9,8 +9,8 @@ H=$R/.sbinject
 A=$(kept_name a) B1=$(kept_name b)
 inode() { stat -c %i "$1"; }
 from() { # from NAME COMMAND [JQ]: run what is kept
-	NONCE=$(nonce); STAGED=
-	spec "del(.staged)${3:+|$3}" | env -i /usr/sbin/chroot "$R" "/.sbinject/$1" "$2"
+  NONCE=$(nonce); STAGED=
+  spec "del(.staged)${3:+|$3}" | env -i /usr/sbin/chroot "$R" "/.sbinject/$1" "$2"
 }
 
 out=$(install '.keep="'"$A"'"'); is 'install keeps the name asked for' "$(echo "$out" | jq -c .ok):$(inode "$H/$A")" "true:$(inode "$H/$HEX")"
@@ -25,15 +25,15 @@ is 'a delivery of the same program leaves what others keep' "$(install '.keep="'
 is 'a second user'"'"'s name stays beside it' "$(from "$B1" install '.keep="'"$A"'"' | jq -c .ok):$(stat -c %h "$H/$HEX")" "true:4"
 
 for thing in 'mkdir -p' mkfifo 'ln -s /etc' 'cp /etc/hostname'; do
-	rm -rf "${H:?}/$A"; $thing "$H/$A"
-	is "in the way of it: $thing" "$(from "$B1" install '.keep="'"$A"'"' | jq -c .ok):$(inode "$H/$A")" "true:$(inode "$H/$HEX")"
+  rm -rf "${H:?}/$A"; $thing "$H/$A"
+  is "in the way of it: $thing" "$(from "$B1" install '.keep="'"$A"'"' | jq -c .ok):$(inode "$H/$A")" "true:$(inode "$H/$HEX")"
 done
 for i in $(seq 30); do ln "$H/$HEX" "$H/$(kept_name "$i")"; done
 cp "$H/$HEX" "$H/$(kept_name other)"
 from "$A" install '.keep="'"$A"'"' >/dev/null
 is 'no more than 16 others stay, and no other file' "$(ls "$H" | grep -c run-):$(ls "$H" | grep -c "$A"):$(ls "$H" | grep -c "$(kept_name other)")" '17:1:0'
 for bad in '"x"' '"run-"' "\"$A.\"" '"run-../etc"' 5 "\"$(echo "$A" | tr a-f A-F)\"" null; do
-	is "a malformed name: $bad" "$(from "$A" install ".keep=$bad" | jq -c '[.ok,.what]')" '[false,"the request'"'"'s '"'keep'"' is missing or malformed"]'
+  is "a malformed name: $bad" "$(from "$A" install ".keep=$bad" | jq -c '[.ok,.what]')" '[false,"the request'"'"'s '"'keep'"' is missing or malformed"]'
 done
 cp "$PROGRAM" "$W/other"; printf x >>"$W/other"
 put "$W/other"; out=$(run_staged '.start=["no-such-command"]|.keep="'"$(kept_name new)"'"')

@@ -8,7 +8,7 @@ H=$R/.sbinject
 C=$(dirname "$R$CONTRACT")
 before=$(plain)
 theirs() { # theirs FILE…: of another user, in a home that was theirs
-	chown -h 65534 "$@"
+  chown -h 65534 "$@"
 }
 ours() { is '… nothing in the home belongs to somebody else' "$(find "$H" -mindepth 1 ! -uid 0 -printf '%P\n' | sort | tr '\n' ' ')" "${1:-}"; }
 plant() { mkdir -m 777 "$H"; chown 65534 "$H"; }
@@ -17,12 +17,12 @@ adopt() { chown 0 "$H"; chmod 700 "$H"; }
 # a state that tells root what to delete
 bad='{"path":"/etc/passwd","links":["/opt/x"],"parents":["/precious"],"server_dir":"/precious"}'
 for how in 'theirs "$H/state.json"' 'ln "$H/state.json" "$R/tmp/second"' 'chmod 666 "$H/state.json"'; do
-	plant; echo "$bad" >"$H/state.json"; eval "$how"; adopt
-	out=$(printf '{"nonce":"%s","home":"/.sbinject"}\n' "$(nonce)" | in_world uninstall); rm -f "$R/tmp/second"
-	is "a planted state is not believed: $how" "$(echo "$out" | jq -c .ok):$(plain)" "true:$before"
-	plant; echo "$bad" >"$H/state.json"; eval "$how"; adopt
-	out=$(install); is '… and does not stop an install' "$(echo "$out" | jq -c .ok)" true
-	ours; uninstall >/dev/null; rm -f "$R/tmp/second"; is '… which can be taken back' "$(plain)" "$before"
+  plant; echo "$bad" >"$H/state.json"; eval "$how"; adopt
+  out=$(printf '{"nonce":"%s","home":"/.sbinject"}\n' "$(nonce)" | in_world uninstall); rm -f "$R/tmp/second"
+  is "a planted state is not believed: $how" "$(echo "$out" | jq -c .ok):$(plain)" "true:$before"
+  plant; echo "$bad" >"$H/state.json"; eval "$how"; adopt
+  out=$(install); is '… and does not stop an install' "$(echo "$out" | jq -c .ok)" true
+  ours; uninstall >/dev/null; rm -f "$R/tmp/second"; is '… which can be taken back' "$(plain)" "$before"
 done
 plant; mkdir -p "$H/deep/dir" "$H/run-x"; touch "$H/deep/dir/file" "$H/$HEX"; ln -s /etc "$H/current"; mkfifo "$H/fifo"; theirs "$H"/*; adopt
 out=$(install); is 'files of others that have names of ours are thrown out' "$(echo "$out" | jq -c '[.ok,.was]')" '[true,"absent"]'
@@ -30,8 +30,8 @@ ours 'deep fifo run-x '; uninstall >/dev/null; is '… what has other names stay
 rm -rf "$H"
 mkdir -m 755 "$H"; echo x >"$H/theirs"; mkdir "$H/data"; pre=$(cd "$H" && find . -printf '%P %y %U %m %T@\n' | sed 1d)
 for how in '' '.start=["no-such-command"]'; do
-	install "$how" | jq -c .ok >"$W/u"; uninstall >/dev/null 2>&1
-	is "also if it is root's: $how" "$(cat "$W/u"):$(cd "$H" && find . -printf '%P %y %U %m %T@\n' | sed 1d)" "$([ -z "$how" ] && echo true || echo false):$pre"
+  install "$how" | jq -c .ok >"$W/u"; uninstall >/dev/null 2>&1
+  is "also if it is root's: $how" "$(cat "$W/u"):$(cd "$H" && find . -printf '%P %y %U %m %T@\n' | sed 1d)" "$([ -z "$how" ] && echo true || echo false):$pre"
 done
 rm -rf "$H"
 plant; for f in state.json state.json.new current current.new link.new; do mkdir -p "$H/$f/x"; done; adopt
@@ -40,10 +40,10 @@ is '… nor left' "$(plain)" "$before"
 
 # a lock that somebody else holds
 for thing in 'touch' 'mkfifo' 'mkdir' 'ln -s /etc/x'; do
-	plant; $thing "$H/lock"; theirs "$H/lock"; adopt
-	if [ "$thing" = touch ]; then exec 9<>"$H/lock"; flock 9; fi
-	out=$(install); is "a planted lock does not block: $thing" "$(echo "$out" | jq -c '[.ok,.code]')" '[true,null]'
-	exec 9>&-; uninstall >/dev/null
+  plant; $thing "$H/lock"; theirs "$H/lock"; adopt
+  if [ "$thing" = touch ]; then exec 9<>"$H/lock"; flock 9; fi
+  out=$(install); is "a planted lock does not block: $thing" "$(echo "$out" | jq -c '[.ok,.code]')" '[true,null]'
+  exec 9>&-; uninstall >/dev/null
 done
 is '… and is not left' "$(plain)" "$before"
 
@@ -65,11 +65,11 @@ printf '{"nonce":"%s","home":"/.sbinject","path":"%s"}\n' "$NONCE" "$CONTRACT" |
 # where the service meets its callers
 D=$C/.server
 for how in 'touch "$D"' 'mkfifo "$D"' 'ln -s /etc "$D"' 'ln -s /nowhere "$D"' 'ln -s .server "$D"' 'mkdir -m 777 "$D"'; do
-	mkdir -m 777 "$C"; eval "$how"; chown -h 65534 "$D"
-	printf '{"nonce":"%s","home":"/.sbinject","path":"%s"}\n' "$(nonce)" "$CONTRACT" | in_world status | jq -c '[.ok,.server.running]' >"$W/u"
-	is "a status, where somebody has: $how" "$(cat "$W/u")" '[true,false]'
-	out=$(install); is "an install, where somebody has: $how" "$(echo "$out" | jq -c '[.ok,.was]'):$(stat -c '%u %a %F' "$D")" '[true,"absent"]:0 700 directory'
-	uninstall >/dev/null; rmdir "$C"; is '… which can be taken back' "$(plain)" "$before"
+  mkdir -m 777 "$C"; eval "$how"; chown -h 65534 "$D"
+  printf '{"nonce":"%s","home":"/.sbinject","path":"%s"}\n' "$(nonce)" "$CONTRACT" | in_world status | jq -c '[.ok,.server.running]' >"$W/u"
+  is "a status, where somebody has: $how" "$(cat "$W/u")" '[true,false]'
+  out=$(install); is "an install, where somebody has: $how" "$(echo "$out" | jq -c '[.ok,.was]'):$(stat -c '%u %a %F' "$D")" '[true,"absent"]:0 700 directory'
+  uninstall >/dev/null; rmdir "$C"; is '… which can be taken back' "$(plain)" "$before"
 done
 
 # links

@@ -7,16 +7,16 @@ world w tmp proc var/tmp opt etc
 C=$(dirname "$R$CONTRACT")
 before=$(plain)
 undo() { # undo BORN: what sbinject does when a receipt does not come
-	printf '{"nonce":"%s","home":"/.sbinject","discard":["%s"],"born":"%s"}\n' "$(nonce)" "$HEX.$1" "$1" | in_world uninstall
+  printf '{"nonce":"%s","home":"/.sbinject","discard":["%s"],"born":"%s"}\n' "$(nonce)" "$HEX.$1" "$1" | in_world uninstall
 }
 is_clean() { [ "$(servers)" = 0 ] && [ "$(plain)" = "$before" ]; }
 
 bad=
 for i in $(seq 40); do
-	put; spec >"$W/spec"
-	timeout -s KILL "0.0$(printf %02d $((i % 20)))" env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" install <"$W/spec" >"$W/out" 2>/dev/null
-	undo "$NONCE" >"$W/undo"
-	wait_for is_clean || { bad="$bad $i"; plain >"$W/left"; diff "$W/left" - <<-END | sed 's/^/# /'; break; }
+  put; spec >"$W/spec"
+  timeout -s KILL "0.0$(printf %02d $((i % 20)))" env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" install <"$W/spec" >"$W/out" 2>/dev/null
+  undo "$NONCE" >"$W/undo"
+  wait_for is_clean || { bad="$bad $i"; plain >"$W/left"; diff "$W/left" - <<-END | sed 's/^/# /'; break; }
 		$before
 	END
 done

@@ -20,13 +20,13 @@ is '… and makes nothing' "$(ls -A "$R/tmp"; ls -d "$D" 2>/dev/null)" ''
 delivered() { NONCE=$(nonce); cp "$R/t" "$R/$1$HEX.$NONCE"; request remote_version 1 | env -i /usr/sbin/chroot "$R" "/$1$HEX.$NONCE" exec 2>&1; }
 mkdir -m 700 "$R/.sbinject"; ln -s "$HEX" "$R/.sbinject/current"; cp "$R/t" "$R/.sbinject/t"
 for dir in '' .sbinject/; do
-	fits "a delivery in /$dir, which deletes itself, does where its program is installed" "$(delivered "$dir")" '*"result"*'
-	is '… in the home' "$(servers):$(stat -c %a "$R/.sbinject/.server")" 1:700
-	env -i /usr/sbin/chroot "$R" /.sbinject/t stop-server; rm -rf "$R/.sbinject/.server"
-	ln -sfn "$(echo "$HEX" | tr 0-9a-f 1-9a-f0)" "$R/.sbinject/current"
-	fits '… but not where another one is' "$(delivered "$dir")" "error: '/$dir$HEX.*' was removed"
-	is '… and makes nothing' "$(servers):$(ls -A "$R/tmp"; ls -d "$R/.sbinject/.server" 2>/dev/null)" '0:'
-	ln -sfn "$HEX" "$R/.sbinject/current"
+  fits "a delivery in /$dir, which deletes itself, does where its program is installed" "$(delivered "$dir")" '*"result"*'
+  is '… in the home' "$(servers):$(stat -c %a "$R/.sbinject/.server")" 1:700
+  env -i /usr/sbin/chroot "$R" /.sbinject/t stop-server; rm -rf "$R/.sbinject/.server"
+  ln -sfn "$(echo "$HEX" | tr 0-9a-f 1-9a-f0)" "$R/.sbinject/current"
+  fits '… but not where another one is' "$(delivered "$dir")" "error: '/$dir$HEX.*' was removed"
+  is '… and makes nothing' "$(servers):$(ls -A "$R/tmp"; ls -d "$R/.sbinject/.server" 2>/dev/null)" '0:'
+  ln -sfn "$HEX" "$R/.sbinject/current"
 done
 rm -r "$R/.sbinject"
 fits '… nor where none is' "$(delivered '')" "error: '/$HEX.*' was removed"
@@ -51,11 +51,11 @@ in_world stop-server; is '… and can be stopped' "$?:$(servers)" 0:0; rm -rf "$
 # missing parents, made by several at once
 bad=
 for i in $(seq 10); do
-	TOOL_ENV="INSPECT_SANDBOX_TOOLS_DIR=/opt/$i/b/c/d/e/f"
-	for n in 1 2 3 4; do (in_world start-server >"$W/s.$n" 2>&1; echo $? >"$W/r.$n") & done
-	wait_for eval '[ "$(cat "$W"/r.* 2>/dev/null | wc -l)" = 4 ]'
-	[ "$(cat "$W"/r.* | tr -d '\n')" = 0000 ] || bad="$bad $(cat "$W"/s.*)"
-	rm -f "$W"/r.*; in_world stop-server
+  TOOL_ENV="INSPECT_SANDBOX_TOOLS_DIR=/opt/$i/b/c/d/e/f"
+  for n in 1 2 3 4; do (in_world start-server >"$W/s.$n" 2>&1; echo $? >"$W/r.$n") & done
+  wait_for eval '[ "$(cat "$W"/r.* 2>/dev/null | wc -l)" = 4 ]'
+  [ "$(cat "$W"/r.* | tr -d '\n')" = 0000 ] || bad="$bad $(cat "$W"/s.*)"
+  rm -f "$W"/r.*; in_world stop-server
 done
 is 'four starts make the same missing directories' "$bad" ''
 TOOL_ENV=; rm -rf "$R"/opt/*

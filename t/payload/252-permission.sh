@@ -10,13 +10,13 @@ H=$R/.sbinject
 cp "$PROGRAM" "$W/other"; printf x >>"$W/other"; OTHER=$(sha256sum "$W/other" | cut -d' ' -f1)
 MINE=$(kept_name mine) THEIRS=$(kept_name theirs)
 kept() { # kept NAME COMMAND: run what is kept
-	env -i /usr/sbin/chroot "$R" "/.sbinject/$1" "$2"
+  env -i /usr/sbin/chroot "$R" "/.sbinject/$1" "$2"
 }
 running() { call sandbox_tools_describe | jq -r .result.sha256; }
 there() { cat "$W/said" | wc -l; }
 says() { # says N: waits for the Nth line of the pipe, and prints what it has said then
-	wait_for eval '[ "$(there)" -ge '"$1"' ]'
-	sed -n "$1p" "$W/said" | jq -r '.result // .error.data'
+  wait_for eval '[ "$(there)" -ge '"$1"' ]'
+  sed -n "$1p" "$W/said" | jq -r '.result // .error.data'
 }
 mkfifo "$W/in"
 open_pipe() { : >"$W/said"; kept "$1" pipe <"$W/in" >"$W/said" & pipe=$!; exec 9>"$W/in"; }
@@ -57,18 +57,18 @@ uninstall >/dev/null; is '… which can be taken back' "$(plain)" "$before"
 # two releases at once, beside pipes that want the service all the time
 bad=
 for i in $(seq 6); do
-	install '.keep="'"$MINE"'"' >/dev/null; touch "$W/go"
-	(while [ -e "$W/go" ]; do request remote_version 1; echo; sleep 0.01; done | kept "$MINE" pipe >/dev/null 2>&1) & pipes=$!
-	for n in 1 2 3 4; do
-		if [ $((n % 2)) = 0 ]; then put; else put "$W/other"; fi
-		spec '.timeout_ms=60000' >"$W/spec.$n"
-		(env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" install <"$W/spec.$n" >"$W/out.$n") &
-	done
-	wait_for eval '[ "$(cat "$W"/out.[1-4] | wc -l)" = 4 ]'
-	rm "$W/go"; wait $pipes
-	[ "$(jq -c '.ok' "$W"/out.[1-4] | tr '\n' ' '):$(servers)" = 'true true true true :1' ] && [ "$(running)" = "$(readlink "$H/current")" ] ||
-		bad="$bad $i:$(cat "$W"/out.[1-4]):$(servers)"
-	rm "$W"/out.[1-4]; uninstall >/dev/null
+  install '.keep="'"$MINE"'"' >/dev/null; touch "$W/go"
+  (while [ -e "$W/go" ]; do request remote_version 1; echo; sleep 0.01; done | kept "$MINE" pipe >/dev/null 2>&1) & pipes=$!
+  for n in 1 2 3 4; do
+    if [ $((n % 2)) = 0 ]; then put; else put "$W/other"; fi
+    spec '.timeout_ms=60000' >"$W/spec.$n"
+    (env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" install <"$W/spec.$n" >"$W/out.$n") &
+  done
+  wait_for eval '[ "$(cat "$W"/out.[1-4] | wc -l)" = 4 ]'
+  rm "$W/go"; wait $pipes
+  [ "$(jq -c '.ok' "$W"/out.[1-4] | tr '\n' ' '):$(servers)" = 'true true true true :1' ] && [ "$(running)" = "$(readlink "$H/current")" ] ||
+    bad="$bad $i:$(cat "$W"/out.[1-4]):$(servers)"
+  rm "$W"/out.[1-4]; uninstall >/dev/null
 done
 is 'two releases at once: each succeeds, the last one runs' "$bad" ''
 wait_for eval '[ "$(servers)" = 0 ]'; is 'in the end everything is as it was' "$(plain)" "$before"

@@ -9,17 +9,17 @@ shown() { echo "$out" | jq -c '[.ok,.code,(.what | values | split(",| and not"; 
 
 # refused NAME WHAT [JQ]: nothing is placed, the message begins so, and nothing has changed
 refused() {
-	pre=$(listing)
-	put; out=$(run_staged "${3:-}")
-	is "$1" "$(shown)" "[false,\"denied\",\"$2\"]"
-	is '… and nothing has changed' "$(servers):$(listing)" "0:$pre"
+  pre=$(listing)
+  put; out=$(run_staged "${3:-}")
+  is "$1" "$(shown)" "[false,\"denied\",\"$2\"]"
+  is '… and nothing has changed' "$(servers):$(listing)" "0:$pre"
 }
 # accepted NAME FILE [JQ]: it is placed, stands there, and can be removed
 accepted() {
-	put; out=$(run_staged "${3:-}")
-	is "$1" "$(echo "$out" | jq -c '[.ok,.placed]'):$(stat -c '%F %u %a' "$R$2")" '[true,"file"]:regular file 0 755'
-	uninstall "/.sbinject/$HEX" >/dev/null
-	is '… and can be removed' "$(servers):$(ls "$R$2" 2>&1 | grep -c 'No such')" '0:1'
+  put; out=$(run_staged "${3:-}")
+  is "$1" "$(echo "$out" | jq -c '[.ok,.placed]'):$(stat -c '%F %u %a' "$R$2")" '[true,"file"]:regular file 0 755'
+  uninstall "/.sbinject/$HEX" >/dev/null
+  is '… and can be removed' "$(servers):$(ls "$R$2" 2>&1 | grep -c 'No such')" '0:1'
 }
 open_to_others() { echo "'$1' is open to others"; }
 of_other() { echo "'$1' belongs to user 65534"; }
@@ -49,11 +49,11 @@ mkdir "$R/opt/a"; chown 65534 "$R/opt/a"; refused 'one on the way is another use
 # links on the way
 far='.path="/opt/way/d/tool"|.links=[]'
 for to in /srv/x ../srv/x .././srv/x/ /srv//x/../x /opt/more; do
-	ln -s ../srv/./x "$R/opt/more"; ln -s "$to" "$R/opt/way"
-	accepted "a link to $to" /srv/x/d/tool "$far"
-	chmod 777 "$R/srv"; refused "… where that leads through what is open" "$(open_to_others /srv)" "$far"; chmod 755 "$R/srv"
-	chmod 1775 "$R/opt"; chown -h 65534 "$R/opt/way"; refused "… a link of another user" "the link '/opt/way' belongs to user 65534" "$far"; chmod 755 "$R/opt"
-	rm "$R/opt/way" "$R/opt/more"
+  ln -s ../srv/./x "$R/opt/more"; ln -s "$to" "$R/opt/way"
+  accepted "a link to $to" /srv/x/d/tool "$far"
+  chmod 777 "$R/srv"; refused "… where that leads through what is open" "$(open_to_others /srv)" "$far"; chmod 755 "$R/srv"
+  chmod 1775 "$R/opt"; chown -h 65534 "$R/opt/way"; refused "… a link of another user" "the link '/opt/way' belongs to user 65534" "$far"; chmod 755 "$R/opt"
+  rm "$R/opt/way" "$R/opt/more"
 done
 ln -s /proc/self/root/srv/x "$R/opt/way"; chmod 777 "$R/srv"; refused 'nor does a link out of /proc lead round it' "$(open_to_others /srv)" "$far"; chmod 755 "$R/srv"; rm "$R/opt/way"
 
@@ -64,11 +64,11 @@ chmod 1777 "$R/var/tmp"
 
 # the container's own user
 own() { # own PATH: installs as uid 1000, from root's home
-	mkdir -p "$R/.sbinject/user/$HEX"; chmod 711 "$R/.sbinject" "$R/.sbinject/user" "$R/.sbinject/user/$HEX"
-	cp "$PROGRAM" "$R/.sbinject/user/$HEX/program"
-	jq -nc --arg n "$(nonce)" --arg h "$HEX" --arg p "$1/d/tool" --arg o "$1/.sbinject-user" \
-		'{nonce:$n,sha256:$h,home:$o,own_home:true,path:$p,links:[],start:["start-server"],timeout_ms:120000}' >"$W/spec"
-	out=$(env -i /usr/sbin/chroot --userspec=1000:1000 --groups= "$R" "/.sbinject/user/$HEX/program" install <"$W/spec")
+  mkdir -p "$R/.sbinject/user/$HEX"; chmod 711 "$R/.sbinject" "$R/.sbinject/user" "$R/.sbinject/user/$HEX"
+  cp "$PROGRAM" "$R/.sbinject/user/$HEX/program"
+  jq -nc --arg n "$(nonce)" --arg h "$HEX" --arg p "$1/d/tool" --arg o "$1/.sbinject-user" \
+    '{nonce:$n,sha256:$h,home:$o,own_home:true,path:$p,links:[],start:["start-server"],timeout_ms:120000}' >"$W/spec"
+  out=$(env -i /usr/sbin/chroot --userspec=1000:1000 --groups= "$R" "/.sbinject/user/$HEX/program" install <"$W/spec")
 }
 own_gone() { env -i /usr/sbin/chroot --userspec=1000:1000 --groups= "$R" "/.sbinject/user/$HEX/program" uninstall <"$W/spec" | jq .ok; }
 mkdir -m 755 "$R/srv/own"; chown 1000:1000 "$R/srv/own"; own /srv/own; is 'in a directory of its own' "$(shown):$(own_gone):$(ls -A "$R/srv/own")" '[true,null]:true:'

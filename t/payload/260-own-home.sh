@@ -8,23 +8,23 @@ DIR=$(dirname $CONTRACT) OWN=/var/tmp/.sbinject-user
 
 # put_user [FILE]: what the engine's archive API leaves behind for the container's user; sets BROUGHT
 put_user() {
-	hex=$(sha256sum "${1:-$PROGRAM}" | cut -d' ' -f1)
-	BROUGHT=/.sbinject/user/$hex/program
-	mkdir -p "$R/.sbinject/user/$hex"
-	chmod 711 "$R/.sbinject" "$R/.sbinject/user" "$R/.sbinject/user/$hex"
-	ln -sfn "$DIR/.server" "$R/.sbinject/user/$hex/.server"
-	cp "${1:-$PROGRAM}" "$R$BROUGHT"
-	chmod 755 "$R$BROUGHT"
-	ln -sfn "user/$hex" "$R/.sbinject/current"
+  hex=$(sha256sum "${1:-$PROGRAM}" | cut -d' ' -f1)
+  BROUGHT=/.sbinject/user/$hex/program
+  mkdir -p "$R/.sbinject/user/$hex"
+  chmod 711 "$R/.sbinject" "$R/.sbinject/user" "$R/.sbinject/user/$hex"
+  ln -sfn "$DIR/.server" "$R/.sbinject/user/$hex/.server"
+  cp "${1:-$PROGRAM}" "$R$BROUGHT"
+  chmod 755 "$R$BROUGHT"
+  ln -sfn "user/$hex" "$R/.sbinject/current"
 }
 
 user_spec() { # user_spec [JQ-FILTER]
-	jq -nc --arg n "$(nonce)" --arg h "$hex" --arg p "$CONTRACT" --arg o $OWN \
-		'{nonce:$n,sha256:$h,home:$o,own_home:true,path:$p,links:[],start:["start-server"],timeout_ms:120000}'"${1:+|$1}"
+  jq -nc --arg n "$(nonce)" --arg h "$hex" --arg p "$CONTRACT" --arg o $OWN \
+    '{nonce:$n,sha256:$h,home:$o,own_home:true,path:$p,links:[],start:["start-server"],timeout_ms:120000}'"${1:+|$1}"
 }
 
 brought() { # brought COMMAND: by uid 1000, out of root's home
-	env -i /usr/sbin/chroot --userspec=1000:1000 --groups= "$R" "$BROUGHT" "$1"
+  env -i /usr/sbin/chroot --userspec=1000:1000 --groups= "$R" "$BROUGHT" "$1"
 }
 
 user_install() { user_spec "${1:-}" | brought install; }
@@ -39,7 +39,7 @@ before=$(users_listing)
 put_user; out=$(user_install)
 is 'the user installs' "$(echo "$out" | short)" '[true,"absent",true,1000,null]'
 is '… and owns what it made, closed to others' "$(stat -c '%u %a' "$R$DIR" "$R$CONTRACT" "$R$OWN" "$R$DIR/.server" | tr '\n' ' ')" \
-	'1000 700 1000 755 1000 700 1000 700 '
+  '1000 700 1000 755 1000 700 1000 700 '
 fits 'its calls reach that service' "$(request remote_version 1 | TOOL_AT=$CONTRACT as_user 1000 exec)" "*Server: $CONTRACT ($(echo "$out" | jq .pid))*"
 fits '… and so do those of the program in root'"'"'s home' "$(request remote_version 1 | TOOL_AT=$BROUGHT as_user 1000 exec)" "*Server: $CONTRACT ($(echo "$out" | jq .pid))*"
 is '… and start no other' "$(servers)" 1
@@ -71,14 +71,14 @@ is "… and what was brought for it" "$(users_listing)" "$before"
 
 # what a third user planted
 plant() { # plant PATH [MODE]
-	mkdir -p "$R$1"; chmod "${2:-755}" "$R$1"; chown 2000:2000 "$R$1"
+  mkdir -p "$R$1"; chmod "${2:-755}" "$R$1"; chown 2000:2000 "$R$1"
 }
 put_user
 for p in $DIR $OWN; do for mode in 700 755 777; do
-	plant $p $mode; out=$(user_install)
-	is "$p of another user, $mode, is not used" "$(echo "$out" | jq -c '[.ok,(.code|. == "occupied" or . == "denied")]'):$(servers):$(stat -c '%u %a' "$R$p")" "[false,true]:0:2000 $mode"
-	[ $p != $DIR ] || is '… and the message names it' "$(echo "$out" | jq -r .what)" "cannot clear '$DIR': Operation not permitted"
-	rmdir "$R$p"; is '… nor anything left' "$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" ''
+  plant $p $mode; out=$(user_install)
+  is "$p of another user, $mode, is not used" "$(echo "$out" | jq -c '[.ok,(.code|. == "occupied" or . == "denied")]'):$(servers):$(stat -c '%u %a' "$R$p")" "[false,true]:0:2000 $mode"
+  [ $p != $DIR ] || is '… and the message names it' "$(echo "$out" | jq -r .what)" "cannot clear '$DIR': Operation not permitted"
+  rmdir "$R$p"; is '… nor anything left' "$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" ''
 done; done
 ln -s /etc "$R$DIR"; chown -h 2000 "$R$DIR"; is 'nor is a link followed' "$(user_install | jq -c .ok):$(ls -A "$R/etc")" 'false:'; rm "$R$DIR"
 mkdir -m 777 "$R$DIR" "$R$DIR/.server"; chmod 777 "$R$DIR" "$R$DIR/.server"; chown 1000 "$R$DIR" "$R$DIR/.server"
@@ -94,7 +94,7 @@ user_uninstall >/dev/null; rm -rf "$R$DIR"
 # where no program of its own can be run
 mount -t tmpfs -o noexec,mode=1777 none "$R/var/tmp"
 out=$(user_install); is 'a home that is mounted noexec is refused' \
-	"$(echo "$out" | jq -c '[.ok,.code,.what]'):$(servers):$(ls -A "$R/var/tmp" "$R/tmp" | grep -v :)" "[false,\"noexec\",\"'$OWN' is on a file system that is mounted noexec\"]:0:"
+  "$(echo "$out" | jq -c '[.ok,.code,.what]'):$(servers):$(ls -A "$R/var/tmp" "$R/tmp" | grep -v :)" "[false,\"noexec\",\"'$OWN' is on a file system that is mounted noexec\"]:0:"
 umount "$R/var/tmp"
 
 # the directory's mode is exactly 0700, whoever owns it, and again what it was before afterwards

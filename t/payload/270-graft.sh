@@ -12,21 +12,21 @@ cp "$PROGRAM" "$R/helper"
 mkfifo "$W/in"
 
 question() { # question WHEN [JQ-FILTER]
-	NONCE=$(nonce) STAGED=$HEX.$NONCE
-	jq -nc --arg n "$NONCE" --arg h "$T/dev/.sbinject" --arg s "$STAGED" --arg x "$HEX" --arg w "$1" \
-		'{nonce:$n,home:$h,sha256:$x,staged:$s,when:$w,timeout_ms:20000}'"${2:+|$2}"
+  NONCE=$(nonce) STAGED=$HEX.$NONCE
+  jq -nc --arg n "$NONCE" --arg h "$T/dev/.sbinject" --arg s "$STAGED" --arg x "$HEX" --arg w "$1" \
+    '{nonce:$n,home:$h,sha256:$x,staged:$s,when:$w,timeout_ms:20000}'"${2:+|$2}"
 }
 
 # begin WHEN [JQ]: the helper runs, and has said $out; end: its stdin ends
 begin() {
-	question "$@" >"$W/question"
-	: >"$W/out"
-	env -i /usr/sbin/chroot "$R" /helper graft <"$W/in" >"$W/out" 2>"$W/err" &
-	helper=$!
-	exec 9>"$W/in"
-	cat "$W/question" >&9
-	wait_for test -s "$W/out"
-	out=$(cat "$W/out")
+  question "$@" >"$W/question"
+  : >"$W/out"
+  env -i /usr/sbin/chroot "$R" /helper graft <"$W/in" >"$W/out" 2>"$W/err" &
+  helper=$!
+  exec 9>"$W/in"
+  cat "$W/question" >&9
+  wait_for test -s "$W/out"
+  out=$(cat "$W/out")
 }
 end() { exec 9>&-; wait $helper; }
 said() { echo "$out" | jq -c '[.ok,.nonce,.grafted,.current]'; }
@@ -60,9 +60,9 @@ in_target() { find "$T" -xdev -printf '%P %y %m %U %l\n' | sort; [ -e "$T/dev/se
 
 # refused NAME CODE [JQ]: nothing is written anywhere
 refused() {
-	pre=$(in_target)
-	begin always "${3:-}"; end
-	is "$1: $2" "$(echo "$out" | jq -c '[.ok,.code]'):$(in_target)" "[false,\"$2\"]:$pre"
+  pre=$(in_target)
+  begin always "${3:-}"; end
+  is "$1: $2" "$(echo "$out" | jq -c '[.ok,.code]'):$(in_target)" "[false,\"$2\"]:$pre"
 }
 refused 'another digest' digest '.sha256="'"$other"'"'
 refused 'no such question' internal '.when="never"'
@@ -81,15 +81,15 @@ mount -t tmpfs -o mode=755 none "$T/dev"
 # what stands at the home's name is replaced, and nothing behind it is touched
 mkdir "$T/precious"; echo x >"$T/precious/x"
 for thing in "ln -s $T/precious" 'mkfifo' 'touch' 'mkdir -m 777'; do
-	$thing "$T/dev/.sbinject"
-	chown -h 5 "$T/dev/.sbinject"
-	pre=$(in_dev)
-	begin always
-	is "at the home's name: $thing" "$(said):$(stat -c '%F %a %u' "$T/dev/.sbinject"):$(ls "$T/precious")" "[true,\"$NONCE\",true,null]:directory 700 0:x"
-	end; is '… and then it is back' "$(in_dev)" "$pre"
-	begin always; mv "$T/dev/.sbinject/$STAGED" "$T/dev/.sbinject/$HEX"; end
-	fits '… or aside, if the home is used' "$(cd "$T/dev" && echo .sbinject.*)" '.sbinject.sbinject-aside-????????'
-	rm -rf "$T/dev/.sbinject"*
+  $thing "$T/dev/.sbinject"
+  chown -h 5 "$T/dev/.sbinject"
+  pre=$(in_dev)
+  begin always
+  is "at the home's name: $thing" "$(said):$(stat -c '%F %a %u' "$T/dev/.sbinject"):$(ls "$T/precious")" "[true,\"$NONCE\",true,null]:directory 700 0:x"
+  end; is '… and then it is back' "$(in_dev)" "$pre"
+  begin always; mv "$T/dev/.sbinject/$STAGED" "$T/dev/.sbinject/$HEX"; end
+  fits '… or aside, if the home is used' "$(cd "$T/dev" && echo .sbinject.*)" '.sbinject.sbinject-aside-????????'
+  rm -rf "$T/dev/.sbinject"*
 done
 
 # the root that it gets must be another's

@@ -15,8 +15,8 @@ reply() { rpc "exec_remote_$1" "$2"; }
 poll() { reply poll "{\"pid\":$1,\"ack_seq\":${2:-0}}"; }
 # the whole of it: state, code, texts, with everything acknowledged on the way
 finish() { # finish PID: polls until the end; sets out, err, code, polls
-	follow "$1"
-	out=$(tr -d '\0' <"$W/out") err=$(cat "$W/err")
+  follow "$1"
+  out=$(tr -d '\0' <"$W/out") err=$(cat "$W/err")
 }
 job() { finish "$(start "$@")"; } # job COMMAND [JQ]
 reads() { awk '/^syscr/ {print $2}' "/proc/$(server)/io"; }
@@ -96,16 +96,16 @@ is 'own session and group, no terminal, descriptors 0 to 2, clean signals' "$(se
 00000000"
 job 'ulimit -c; ulimit -n'; is 'limits of the caller' "$out" "$(bash -c 'ulimit -c; ulimit -n')"
 if is_root; then
-	grep -q "^nobody:" /etc/passwd
-	job 'id -un; echo $HOME; id -G; cat /proc/self/oom_score_adj' '{user:"nobody",env:{X:"y"}}'
-	is 'another user: HOME, groups, OOM score' "$out" "nobody
+  grep -q "^nobody:" /etc/passwd
+  job 'id -un; echo $HOME; id -G; cat /proc/self/oom_score_adj' '{user:"nobody",env:{X:"y"}}'
+  is 'another user: HOME, groups, OOM score' "$out" "nobody
 $(getent passwd nobody | cut -d: -f6)
 $(id -G nobody)
 1000"
-	job 'echo $HOME' '{user:"nobody",env:{HOME:"/x"}}'; is '… whose HOME is the one that was given' "$out" /x
-	job 'id -u; echo $HOME' '{user:"root",env:{HOME:"/x"}}'; is 'the own user is no switch' "$out" '0
+  job 'echo $HOME' '{user:"nobody",env:{HOME:"/x"}}'; is '… whose HOME is the one that was given' "$out" /x
+  job 'id -u; echo $HOME' '{user:"root",env:{HOME:"/x"}}'; is 'the own user is no switch' "$out" '0
 /x'
-	job id '{user:"nosuchuser"}'; is 'an unknown user is the job'"'"'s failure' "$code:$err" "1:sandbox-tools: user 'nosuchuser' not found in /etc/passwd"
+  job id '{user:"nosuchuser"}'; is 'an unknown user is the job'"'"'s failure' "$code:$err" "1:sandbox-tools: user 'nosuchuser' not found in /etc/passwd"
 fi
 
 # ---- stdin ----
@@ -147,8 +147,8 @@ is '30 MB and 3 MB' "$(wc -c <"$W/out"):$(wc -c <"$W/err")" '30000000:3000000'
 is '… in order' "$(md5sum <"$W/out")" "$(yes 0123456789abcde | head -c 30000000 | md5sum)"
 bad=0
 for i in $(seq 100); do
-	job 'head -c 60000 /dev/zero | tr "\0" x; echo end'
-	[ "$(wc -c <"$W/out")" = 60004 ] || bad=$((bad + 1))
+  job 'head -c 60000 /dev/zero | tr "\0" x; echo end'
+  [ "$(wc -c <"$W/out")" = 60004 ] || bad=$((bad + 1))
 done
 is 'output_before_the_end_is_never_lost: 60 KB, polled tightly, 100 times' $bad 0
 pid=$(start 'head -c 3000000 /dev/zero | tr "\0" x; : >said'); wait_for test -e said
@@ -172,10 +172,10 @@ kill -0 "$pid"; succeeded 'a full buffer makes the job wait' $?
 c=$(cpu); sleep 1; [ $(($(cpu) - c)) -lt 50 ]; costs '… without work for the server' $?
 n=0 ack=0 end=
 until [ "$end" = '"end\n"' ] && ! grep -q '"state": "running"' "$W/r"; do
-	poll "$pid" $ack >"$W/r"
-	n=$((n + $(tr -cd '~' <"$W/r" | wc -c))) ack=$(grep -o '"seq": [0-9]*' "$W/r") ack=${ack##* }
-	! grep -q '"error"' "$W/r" || break
-	[ "$end" ] || end=$(grep -o '"end.n"' "$W/r")
+  poll "$pid" $ack >"$W/r"
+  n=$((n + $(tr -cd '~' <"$W/r" | wc -c))) ack=$(grep -o '"seq": [0-9]*' "$W/r") ack=${ack##* }
+  ! grep -q '"error"' "$W/r" || break
+  [ "$end" ] || end=$(grep -o '"end.n"' "$W/r")
 done
 is 'a_backlog_beyond_100_MiB_loses_nothing: it goes on when somebody reads' "$n:$end" '105500000:"end\n"'
 
@@ -229,9 +229,9 @@ seq $many | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_start","para
 sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_poll","params":{"pid":&,"ack_seq":0}}/' "$W/pids" | "$T" pipe >"$W/r"
 is "$many jobs, each with its output and end" "$(jq -r 'select(.result.state=="completed").result.stdout' "$W/r" | sort -n | grep . | tr '\n' ' ' | md5sum)" "$(seq $many | tr '\n' ' ' | md5sum)"
 for n in 1 2 3; do
-	seq $many | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_start","params":{"command":"echo &"}}/' | "$T" pipe | jq .result.pid >"$W/pids"
-	sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_poll","params":{"pid":&,"ack_seq":0}}/' "$W/pids" | "$T" pipe >"$W/r"
-	[ $n = 1 ] && b=$(rss)
+  seq $many | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_start","params":{"command":"echo &"}}/' | "$T" pipe | jq .result.pid >"$W/pids"
+  sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_poll","params":{"pid":&,"ack_seq":0}}/' "$W/pids" | "$T" pipe >"$W/r"
+  [ $n = 1 ] && b=$(rss)
 done
 same_fds '… leave no descriptor' "$(server)" "$f"
 r=$(rss); [ $((r - b)) -lt 500 ]; costs "… and no memory ($a, $b → $r KB)" $?

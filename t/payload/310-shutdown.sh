@@ -12,13 +12,13 @@ status() { jq -c . "$W/$1/shutdown-status.json"; }
 left() { pgrep -fc "sleep $1" || :; }
 # a job for each way to get away; NN names the sleepers
 scatter() {
-	job "sleep 1000$1 >/dev/null 2>&1 &"
-	job "setsid sleep 1001$1 >/dev/null 2>&1 &"
-	job "(setsid sh -c 'setsid sleep 1002$1 & exit') >/dev/null 2>&1 &"
-	job "sleep 1003$1 & sleep 0.1"
-	start "sleep 1004$1 | sleep 1005$1" >/dev/null
-	start "set -m; sleep 1006$1 & wait" >/dev/null
-	kill -STOP "$(start "exec sleep 1007$1")"
+  job "sleep 1000$1 >/dev/null 2>&1 &"
+  job "setsid sleep 1001$1 >/dev/null 2>&1 &"
+  job "(setsid sh -c 'setsid sleep 1002$1 & exit') >/dev/null 2>&1 &"
+  job "sleep 1003$1 & sleep 0.1"
+  start "sleep 1004$1 | sleep 1005$1" >/dev/null
+  start "set -m; sleep 1006$1 & wait" >/dev/null
+  kill -STOP "$(start "exec sleep 1007$1")"
 }
 
 place a
@@ -33,42 +33,42 @@ wait $bg; is 'a poll under way is answered' "$(jq -r .result.state "$W/p")" runn
 
 # the slow ones side by side
 (
-	place b
-	unshare -m sh -c 'mount -t tmpfs none /proc && exec "$1" start-server >/dev/null' sh "$T"
-	scatter 2
-	start 'trap "" TERM; (trap "" TERM; exec sleep 10082) & while :; do sleep 10092; done' >/dev/null
-	left '100[0-9]2' >"$W/b.before"
-	t=$(now); "$T" stop-server; echo $? >"$W/b.exit"; echo $(($(now) - t)) >"$W/b.ms"
-	left '100[0-9]2' >"$W/b.after"
+  place b
+  unshare -m sh -c 'mount -t tmpfs none /proc && exec "$1" start-server >/dev/null' sh "$T"
+  scatter 2
+  start 'trap "" TERM; (trap "" TERM; exec sleep 10082) & while :; do sleep 10092; done' >/dev/null
+  left '100[0-9]2' >"$W/b.before"
+  t=$(now); "$T" stop-server; echo $? >"$W/b.exit"; echo $(($(now) - t)) >"$W/b.ms"
+  left '100[0-9]2' >"$W/b.after"
 ) & b=$!
 (
-	place c
-	scatter 3
-	# ignores TERM, and starts another one each time it hears it
-	start 'trap "setsid sleep 10083 &" TERM; while :; do sleep 10093 & wait; done' >/dev/null
-	sleep 0.3
-	t=$(now); "$T" stop-server; echo $? >"$W/c.exit"; echo $(($(now) - t)) >"$W/c.ms"
-	left '100[0-9]3' >"$W/c.after"
+  place c
+  scatter 3
+  # ignores TERM, and starts another one each time it hears it
+  start 'trap "setsid sleep 10083 &" TERM; while :; do sleep 10093 & wait; done' >/dev/null
+  sleep 0.3
+  t=$(now); "$T" stop-server; echo $? >"$W/c.exit"; echo $(($(now) - t)) >"$W/c.ms"
+  left '100[0-9]3' >"$W/c.after"
 ) & c=$!
 (
-	place d 700; chown 65534 "$W/d"
-	cp "$T" "$W/t"
-	cp "$(command -v setpriv)" "$W/immortal"
-	chmod 4755 "$W/immortal"
-	T="$W/as-nobody"
-	printf '#!/bin/sh\nexec setpriv --reuid=65534 --regid=65534 --clear-groups %s "$@"\n' "$W/t" >"$T"
-	chmod 755 "$T" "$W" "$W/t"
-	start "exec $W/immortal --reuid=0 --clear-groups sleep 10074" >"$W/d.pid"
-	start "sleep 10084" >/dev/null
-	t=$(now); "$T" stop-server 2>"$W/d.err"; echo $? >"$W/d.exit"; echo $(($(now) - t)) >"$W/d.ms"
-	left 10084 >"$W/d.after"
+  place d 700; chown 65534 "$W/d"
+  cp "$T" "$W/t"
+  cp "$(command -v setpriv)" "$W/immortal"
+  chmod 4755 "$W/immortal"
+  T="$W/as-nobody"
+  printf '#!/bin/sh\nexec setpriv --reuid=65534 --regid=65534 --clear-groups %s "$@"\n' "$W/t" >"$T"
+  chmod 755 "$T" "$W" "$W/t"
+  start "exec $W/immortal --reuid=0 --clear-groups sleep 10074" >"$W/d.pid"
+  start "sleep 10084" >/dev/null
+  t=$(now); "$T" stop-server 2>"$W/d.err"; echo $? >"$W/d.exit"; echo $(($(now) - t)) >"$W/d.ms"
+  left 10084 >"$W/d.after"
 ) & d=$!
 (
-	mkdir -m 700 "$W/e"
-	exec 9>"$W/e/server-start.lock"
-	flock 9
-	INSPECT_SANDBOX_TOOLS_DIR="$W/e" timeout 100 "$T" start-server 2>"$W/e.err" 9>&-
-	echo $? >"$W/e.exit"
+  mkdir -m 700 "$W/e"
+  exec 9>"$W/e/server-start.lock"
+  flock 9
+  INSPECT_SANDBOX_TOOLS_DIR="$W/e" timeout 100 "$T" start-server 2>"$W/e.err" 9>&-
+  echo $? >"$W/e.exit"
 ) & e=$!
 wait $b $c $d $e
 [ "$(cat "$W/b.before")" -ge 10 ]; succeeded 'the same without /proc' $?

@@ -7,29 +7,29 @@
 
 # full_world NAME: one with the host's programs and a /dev to have terminals in
 full_world() {
-	world "$1" tmp proc usr etc dev/pts root
-	mount --bind /usr "$R/usr"
-	for d in bin sbin lib lib64; do
-		[ -L /$d ] && ln -s "usr/$d" "$R/$d"
-	done
-	printf 'root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/tmp:/bin/sh\n' >"$R/etc/passwd"
-	printf 'root:x:0:\nnogroup:x:65534:\n' >"$R/etc/group"
-	mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts "$R/dev/pts"
-	ln -s pts/ptmx "$R/dev/ptmx"
-	for d in null tty zero; do
-		touch "$R/dev/$d"
-		mount --bind "/dev/$d" "$R/dev/$d"
-	done
+  world "$1" tmp proc usr etc dev/pts root
+  mount --bind /usr "$R/usr"
+  for d in bin sbin lib lib64; do
+    [ -L /$d ] && ln -s "usr/$d" "$R/$d"
+  done
+  printf 'root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/tmp:/bin/sh\n' >"$R/etc/passwd"
+  printf 'root:x:0:\nnogroup:x:65534:\n' >"$R/etc/group"
+  mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts "$R/dev/pts"
+  ln -s pts/ptmx "$R/dev/ptmx"
+  for d in null tty zero; do
+    touch "$R/dev/$d"
+    mount --bind "/dev/$d" "$R/dev/$d"
+  done
 }
 
 new() { rpc bash_session_new_session "${1:-"{}"}" | jq -r '.result.session_name // .error'; }
 
 # say SESSION INPUT [WAIT [IDLE [LIMIT]]]: what printf makes of INPUT; prints the output
 say() {
-	# shellcheck disable=SC2059
-	printf "$2" | jq -Rsc --arg s "$1" --argjson w "${3:-5}" --argjson i "${4:-1}" --argjson l "${5:-null}" \
-		'{session_name:$s,wait_for_output:$w,idle_timeout:$i,max_output_bytes:$l,input:.}' >"$W/params"
-	rpc bash_session "$(cat "$W/params")" | jq -rj '.result // .error'
+  # shellcheck disable=SC2059
+  printf "$2" | jq -Rsc --arg s "$1" --argjson w "${3:-5}" --argjson i "${4:-1}" --argjson l "${5:-null}" \
+    '{session_name:$s,wait_for_output:$w,idle_timeout:$i,max_output_bytes:$l,input:.}' >"$W/params"
+  rpc bash_session "$(cat "$W/params")" | jq -rj '.result // .error'
 }
 restart() { rpc bash_session '{"session_name":"'"$1"'","restart":true}'; }
 
@@ -50,7 +50,7 @@ is 'the terminal is the controlling one' "$(say BashSession 'tty; ps -o sid=,tty
 is 'no descriptor of the server, and the umask of its starter' "$(say BashSession 'ls /proc/self/fd | wc -l; umask\n')" '4
 0022'
 is 'control sequences are stripped' \
-	"$(say BashSession "printf 'a\\\\tb\\\\r\\\\e[31mred\\\\e[0m\\\\a \\\\e]0;title\\\\a end\\\\n'\n" | od -An -c | tr -s ' ')" "$(printf 'a\tb\rred 0;title end\n' | od -An -c | tr -s ' ')"
+  "$(say BashSession "printf 'a\\\\tb\\\\r\\\\e[31mred\\\\e[0m\\\\a \\\\e]0;title\\\\a end\\\\n'\n" | od -An -c | tr -s ' ')" "$(printf 'a\tb\rred 0;title end\n' | od -An -c | tr -s ' ')"
 is 'UTF-8 in pieces' "$(say BashSession "printf 'h\\\\xc3'; sleep 0.1; printf '\\\\xa9\\\\xff\\\\xe2\\\\x82'; sleep 0.1; printf '\\\\xac!\\\\n'\n")" 'hé�€!'
 is 'the last output of a shell' "$(say BashSession 'echo one; exit\n')" 'one
 exit'
@@ -75,10 +75,10 @@ rpc bash_session_new_session '{"user":"nosuch"}' >"$W/out"
 
 # a user who is not ours used to have no controlling terminal
 for s in BashSession BashSession_4; do
-	is "$s: interrupting a command, as whatever user" "$(say $s 'sleep 100; echo "not reached"\n' 1)" ''
-	t=$(now); is "… ctrl-C: nothing is said" "$(say $s '\003' 5)" ''
-	is '… and the shell reads again' "$(say $s 'echo back\n' 5)" 'back'
-	within $(($(now) - t)) 9000; succeeded '… at once' $?
+  is "$s: interrupting a command, as whatever user" "$(say $s 'sleep 100; echo "not reached"\n' 1)" ''
+  t=$(now); is "… ctrl-C: nothing is said" "$(say $s '\003' 5)" ''
+  is '… and the shell reads again' "$(say $s 'echo back\n' 5)" 'back'
+  within $(($(now) - t)) 9000; succeeded '… at once' $?
 done
 is 'traps work' "$(say BashSession_4 'sh -c "trap \\"echo got it; exit\\" INT; sleep 50"\n' 1; say BashSession_4 '\003')" 'got it'
 
@@ -100,12 +100,12 @@ t=$(now); fits 'output between calls is kept' "$(say BashSession '' 9 0.2)" '*la
 
 # ---- callers who have gone ----
 asker_goes() { # asker_goes SECONDS INPUT: it is killed when the shell has begun with INPUT
-	rm -f "$R/tmp/go" "$R/tmp/told"
-	(W=$W/4; mkdir -p "$W"; say BashSession ": >/tmp/told; until [ -e /tmp/go ]; do sleep 0.1; done; $2\n" "$1" >/dev/null) & j=$!
-	wait_for test -e "$R/tmp/told"
-	pkill -KILL -f '^/t exec'
-	wait $j
-	sleep 0.2
+  rm -f "$R/tmp/go" "$R/tmp/told"
+  (W=$W/4; mkdir -p "$W"; say BashSession ": >/tmp/told; until [ -e /tmp/go ]; do sleep 0.1; done; $2\n" "$1" >/dev/null) & j=$!
+  wait_for test -e "$R/tmp/told"
+  pkill -KILL -f '^/t exec'
+  wait $j
+  sleep 0.2
 }
 asker_goes 60 'echo PRECIOUS'; touch "$R/tmp/go"; sleep 1.5
 is 'output_whose_asker_has_gone_is_kept_for_the_next' "$(say BashSession '' | tail -n1)" PRECIOUS
@@ -186,12 +186,12 @@ code() { jq -c '.error.code'; }
 is 'an unknown session' "$(rpc bash_session '{"session_name":"X","wait_for_output":1,"idle_timeout":1}' | jq -c '[.error.code,.error.message]')" "[-32098,\"KeyError('X')\"]"
 is '… to restart' "$(restart X | jq -c '[.error.code,.error.message]')" "[-32098,\"KeyError('X')\"]"
 for p in '{}' '{"session_name":"BashSession"}' '{"session_name":"BashSession","restart":false}' '{"session_name":"BashSession","restart":1}' \
-	'{"session_name":"BashSession","restart":true,"input":"x"}' '{"session_name":"BashSession","wait_for_output":1.5,"idle_timeout":1}' \
-	'{"session_name":"BashSession","wait_for_output":1,"idle_timeout":"1"}' '{"session_name":"BashSession","wait_for_output":true,"idle_timeout":1}' \
-	'{"session_name":"BashSession","wait_for_output":1,"idle_timeout":1,"extra":1}' '{"session_name":1,"restart":true}' \
-	'{"session_name":"BashSession","wait_for_output":1,"idle_timeout":1,"max_output_bytes":"1"}' \
-	'{"session_name":"BashSession","wait_for_output":1,"idle_timeout":1,"input":5}'; do
-	is "refused: $p" "$(rpc bash_session "$p" | code)" -32602
+  '{"session_name":"BashSession","restart":true,"input":"x"}' '{"session_name":"BashSession","wait_for_output":1.5,"idle_timeout":1}' \
+  '{"session_name":"BashSession","wait_for_output":1,"idle_timeout":"1"}' '{"session_name":"BashSession","wait_for_output":true,"idle_timeout":1}' \
+  '{"session_name":"BashSession","wait_for_output":1,"idle_timeout":1,"extra":1}' '{"session_name":1,"restart":true}' \
+  '{"session_name":"BashSession","wait_for_output":1,"idle_timeout":1,"max_output_bytes":"1"}' \
+  '{"session_name":"BashSession","wait_for_output":1,"idle_timeout":1,"input":5}'; do
+  is "refused: $p" "$(rpc bash_session "$p" | code)" -32602
 done
 fits '… both shapes are reported' "$(rpc bash_session '{"session_name":"BashSession"}' | jq -r .error.message)" "Invalid parameters: 'InteractParams.wait_for_output' Field required
 *'RestartParams.restart' Field required*"
@@ -225,13 +225,13 @@ for c in sh sleep echo stty; do ln -s busybox "$R/bin/$c"; done
 mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts "$R/dev/pts"
 TOOL_ENV='PATH=/bin'
 if [ -s "$R/bin/busybox" ] && in_world version >/dev/null && chroot "$R" /bin/sh -c : 2>/dev/null; then
-	is 'no bash, and /dev/ptmx is missing' "$(new)" BashSession
-	fits '… sh says so' "$(say BashSession '' 5 0.5)" '\[inspect_sandbox_tools: no /bin/bash here; this is /bin/sh]
+  is 'no bash, and /dev/ptmx is missing' "$(new)" BashSession
+  fits '… sh says so' "$(say BashSession '' 5 0.5)" '\[inspect_sandbox_tools: no /bin/bash here; this is /bin/sh]
 *# '
-	is '… it does not echo' "$(say BashSession 'PS1=\n')" ''
-	is '… and works' "$(say BashSession 'echo hi\n')" hi
-	is '… and can be interrupted' "$({ say BashSession 'sleep 100\n' 1; say BashSession '\003' 2; say BashSession 'echo back\n' 5; } | tail -n1)" back
-	in_world stop-server
+  is '… it does not echo' "$(say BashSession 'PS1=\n')" ''
+  is '… and works' "$(say BashSession 'echo hi\n')" hi
+  is '… and can be interrupted' "$({ say BashSession 'sleep 100\n' 1; say BashSession '\003' 2; say BashSession 'echo back\n' 5; } | tail -n1)" back
+  in_world stop-server
 fi
 umount "$R/dev/pts"
 is 'no terminals: says so' "$(rpc bash_session_new_session | jq -c '[.error.code, (.error.message|startswith("OSError(2, "))]')" '[-32098,true]'

@@ -9,11 +9,11 @@ FAKE=$(dirname "$(realpath "$0")")/fake_mcp.py
 world w tmp proc usr etc docs dev
 mount --bind /usr "$R/usr"
 for d in bin sbin lib lib64; do
-	[ -L /$d ] && ln -s "usr/$d" "$R/$d"
+  [ -L /$d ] && ln -s "usr/$d" "$R/$d"
 done
 for d in null urandom; do
-	touch "$R/dev/$d"
-	mount --bind "/dev/$d" "$R/dev/$d"
+  touch "$R/dev/$d"
+  mount --bind "/dev/$d" "$R/dev/$d"
 done
 cp "$FAKE" "$R/fake"
 export TOOL_ENV='PATH=/usr/bin:/bin FROM=starter'
@@ -24,9 +24,9 @@ ask() { rpc mcp_send_request '{"session_id":'"$1"',"request":{"jsonrpc":"2.0","i
 end() { rpc mcp_kill_server '{"session_id":'"$1"'}'; }
 # lines SESSION TEXT…: lets the server say these lines, ID standing for the id
 lines() {
-	s=$1
-	shift
-	ask "$s" raw "$(for l; do printf '%s\n' "$l"; done | jq -Rnc '{lines:[inputs]}')"
+  s=$1
+  shift
+  ask "$s" raw "$(for l; do printf '%s\n' "$l"; done | jq -Rnc '{lines:[inputs]}')"
 }
 R1='{"jsonrpc":"2.0","id":1,"result":'
 OK='{"jsonrpc":"2.0","id":ID,"result":{}}'
@@ -46,20 +46,20 @@ is 'ids of failed launches are used up' "$(launch '"env":{"PATH":"/nowhere:/usr/
 is 'the default path when env has none' "$(launch '"env":{}' | jq .)" 6
 is 'encodings it cannot speak are refused' "$(launch '"encoding":"utf-16"' | jq .code)" -32098
 for p in '{}' '{"server_params":5}' '{"server_params":{}}' '{"server_params":{"command":"x","args":"y"}}' '{"server_params":{"command":"x","args":[1]}}' \
-	'{"server_params":{"command":"x","env":{"A":1}}}' '{"server_params":{"command":"x","encoding_error_handler":"x"}}'; do
-	is "refused: $p" "$(rpc mcp_launch_server "$p" | jq .error.code)" -32602
+  '{"server_params":{"command":"x","env":{"A":1}}}' '{"server_params":{"command":"x","encoding_error_handler":"x"}}'; do
+  is "refused: $p" "$(rpc mcp_launch_server "$p" | jq .error.code)" -32602
 done
 is 'unknown members are ignored' "$(launch '"whatever":1')" 8
 
 # ---- messages ----
 is 'a request arrives on one line, nulls at the top left out, numbers as written' \
-	"$(rpc mcp_send_request '{"session_id":0,"x":1,"request":{"jsonrpc":"2.0","id":"é\u0041","method":"echo","a":null,"params":{"n":1.10,"big":12.50e3,"z":null,"l":[null]},"b":[null]}}' | jq -r .result.result.line)" '{"jsonrpc":"2.0","id":"\u00E9A","method":"echo","params":{"n":1.10,"big":12.50e3,"z":null,"l":[null]},"b":[null]}'
+  "$(rpc mcp_send_request '{"session_id":0,"x":1,"request":{"jsonrpc":"2.0","id":"é\u0041","method":"echo","a":null,"params":{"n":1.10,"big":12.50e3,"z":null,"l":[null]},"b":[null]}}' | jq -r .result.result.line)" '{"jsonrpc":"2.0","id":"\u00E9A","method":"echo","params":{"n":1.10,"big":12.50e3,"z":null,"l":[null]},"b":[null]}'
 is 'an MCP error is a result, with data' "$(ask 0 fail)" '{"jsonrpc":"2.0","id":1,"error":{"code":-5,"message":"bad","data":null}}'
 is 'extra members are kept' "$(lines 0 '{"jsonrpc":"2.0","id":ID,"result":{"x":null},"extra":1}')" "$R1"'{"x":null},"extra":1}'
 printf '{"jsonrpc":"2.0","method":"mcp_send_request","id":9,"params":{"session_id":0,"request":{"jsonrpc":"2.0","id":1,"method":"raw","params":{"lines":["{\\"jsonrpc\\":\\"2.0\\",\\"id\\":ID,\\"result\\":{\\"n\\":123456789012345678901234567890,\\"r\\":1.50e+400,\\"s\\":\\"é\\\\u0000\\"}}"]}}}}' | in_world exec >"$W/out"
 is 'numbers_beyond_64_bits_pass_unharmed' "$(cat "$W/out")" '{"jsonrpc": "2.0", "result": {"jsonrpc":"2.0","id":1,"result":{"n":123456789012345678901234567890,"r":1.50e+400,"s":"\u00E9\u0000"}}, "id": 9}'
 is 'garbage and messages of the server are ignored' "$(lines 0 'garbage' '' '   ' '{"jsonrpc":"2.0","id":ID,"result":5}' '{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}' \
-	'{"jsonrpc":"2.0","method":"notifications/x"}' '{"jsonrpc":"2.0","id":ID,"method":"sampling"}' '[]' '{"jsonrpc":"2.0","id":ID,"result":{' "$OK")" "$R1"'{}}'
+  '{"jsonrpc":"2.0","method":"notifications/x"}' '{"jsonrpc":"2.0","id":ID,"method":"sampling"}' '[]' '{"jsonrpc":"2.0","id":ID,"result":{' "$OK")" "$R1"'{}}'
 is 'stray_response_ids_are_ignored' "$(lines 0 '{"jsonrpc":"2.0","id":99,"result":{}}' '{"jsonrpc":"2.0","id":"1","result":{}}' "$OK")" "$R1"'{}}'
 is '… and replies that come twice' "$(lines 0 "$OK" "$OK")$(lines 0 "$OK")" "$R1{}}$R1{}}"
 is 'ids may be strings' "$(ask 0 echo '{}' '"1"' | jq -c .id)" '"1"'
@@ -70,10 +70,10 @@ is '… for good' "$(ask 0 echo)" "$DEAD"
 s=$(launch '"encoding_error_handler":"replace"')
 is '… unless they may be replaced' "$(ask "$s" bytes "{\"hex\":\"$(printf '{"jsonrpc":"2.0","id":1,"result":{"x":"\377"}}' | od -An -tx1 -v | tr -d ' \n')\"}")" "$R1"'{"x":"�"}}'
 for p in '{"session_id":1}' '{"session_id":"1","request":{"jsonrpc":"2.0","id":1,"method":"echo"}}' '{"session_id":1,"request":{"jsonrpc":"2.0","id":1.5,"method":"echo"}}' \
-	'{"session_id":1,"request":{"jsonrpc":"2.0","id":null,"method":"echo"}}' '{"session_id":1,"request":{"jsonrpc":"2.0","id":true,"method":"echo"}}' \
-	'{"session_id":1,"request":{"jsonrpc":"1.0","id":1,"method":"echo"}}' '{"session_id":1,"request":{"jsonrpc":"2.0","id":1}}' \
-	'{"session_id":1,"request":{"jsonrpc":"2.0","id":1,"method":"echo","params":[1]}}' '{"session_id":1.0,"request":{"jsonrpc":"2.0","id":1,"method":"echo"}}'; do
-	is "refused: $p" "$(rpc mcp_send_request "$p" | jq .error.code)" -32602
+  '{"session_id":1,"request":{"jsonrpc":"2.0","id":null,"method":"echo"}}' '{"session_id":1,"request":{"jsonrpc":"2.0","id":true,"method":"echo"}}' \
+  '{"session_id":1,"request":{"jsonrpc":"1.0","id":1,"method":"echo"}}' '{"session_id":1,"request":{"jsonrpc":"2.0","id":1}}' \
+  '{"session_id":1,"request":{"jsonrpc":"2.0","id":1,"method":"echo","params":[1]}}' '{"session_id":1.0,"request":{"jsonrpc":"2.0","id":1,"method":"echo"}}'; do
+  is "refused: $p" "$(rpc mcp_send_request "$p" | jq .error.code)" -32602
 done
 is 'an unknown session' "$(ask 77 echo)" '{"code":-32098,"message":"KeyError(77)"}'
 is '… to kill' "$(end 77 | jq -r .error.message)" 'KeyError(77)'
@@ -124,9 +124,9 @@ within $(($(now) - t)) 3000; succeeded '… soon' $?
 is 'the session is gone' "$(ask "$s" echo)" "{\"code\":-32098,\"message\":\"KeyError($s)\"}"
 bad=
 for n in $(seq 20); do
-	s=$(rpc mcp_launch_server '{"server_params":{"command":"sh","args":["-c","setsid sleep 1002 & read line"]}}' | jq .result)
-	wait_for pgrep -f '^sleep 1002' >/dev/null; end "$s" >/dev/null
-	wait_for eval '! pgrep -f "^sleep 1002" >/dev/null' || { bad="$bad $n"; pkill -f '^sleep 1002'; }
+  s=$(rpc mcp_launch_server '{"server_params":{"command":"sh","args":["-c","setsid sleep 1002 & read line"]}}' | jq .result)
+  wait_for pgrep -f '^sleep 1002' >/dev/null; end "$s" >/dev/null
+  wait_for eval '! pgrep -f "^sleep 1002" >/dev/null' || { bad="$bad $n"; pkill -f '^sleep 1002'; }
 done
 is 'kill_knows_the_descendants_of_a_server_that_ends_with_its_input' "$bad" ''
 

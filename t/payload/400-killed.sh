@@ -12,25 +12,25 @@ tool() { "$T" "$@"; }
 # waits PID N: does the server hold so many descriptors?
 waits() { [ "$(ls "/proc/$1/fd" | wc -l)" -ge "$2" ]; }
 each_server() { # each_server COMMAND…: for what has become one, or is about to
-	for p in /proc/[0-9]*; do
-		{ tr '\0' ' ' <"$p/cmdline"; } 2>/dev/null | grep -q ' server $' && "$@" "${p#/proc/}"
-	done 2>/dev/null
+  for p in /proc/[0-9]*; do
+    { tr '\0' ' ' <"$p/cmdline"; } 2>/dev/null | grep -q ' server $' && "$@" "${p#/proc/}"
+  done 2>/dev/null
 }
 LOST='error: the server closed the connection without a reply'
 
 # ---- one call of each kind that waits ----
 # caught NAME METHOD PARAMS: kills the server while this call waits
 caught() {
-	server=$(server)
-	fds=$(fds "$server")
-	(rpc "$2" "$3" >"$W/out" 2>"$W/err"; echo $? >"$W/rc") & j=$!
-	wait_for waits "$server" $((fds + 1))
-	sleep 0.1
-	kill -9 "$server"
-	wait $j
-	is "$1: the caller is told" "$(cat "$W/rc"):$(cat "$W/out"):$(cat "$W/err")" "1::$LOST"
-	fits '… and the next call has a new server' "$(rpc remote_version)" '*"result": "Server: *'
-	[ "$(server)" != "$server" ]; succeeded '… really' $?
+  server=$(server)
+  fds=$(fds "$server")
+  (rpc "$2" "$3" >"$W/out" 2>"$W/err"; echo $? >"$W/rc") & j=$!
+  wait_for waits "$server" $((fds + 1))
+  sleep 0.1
+  kill -9 "$server"
+  wait $j
+  is "$1: the caller is told" "$(cat "$W/rc"):$(cat "$W/out"):$(cat "$W/err")" "1::$LOST"
+  fits '… and the next call has a new server' "$(rpc remote_version)" '*"result": "Server: *'
+  [ "$(server)" != "$server" ]; succeeded '… really' $?
 }
 "$T" start-server >/dev/null
 pid=$(start 'sleep 1000'); caught 'a poll' exec_remote_poll "{\"pid\":$pid,\"ack_seq\":0}"
@@ -88,10 +88,10 @@ rpc exec_remote_poll "{\"pid\":$pid,\"ack_seq\":0}" >"$W/piece"
 kill -9 "$(server)"
 : >"$W/whole"
 while :; do
-	jq -r .$K.chunk "$W/piece" | base64 -d >>"$W/whole" || break
-	[ "$(jq .$K.done "$W/piece")" = false ] || break
-	jq -c "{jsonrpc:\"2.0\",id:1,method:\"$K\",params:(.$K|{handle,offset:.next_offset})}" "$W/piece" | "$T" exec >"$W/next"
-	mv "$W/next" "$W/piece"
+  jq -r .$K.chunk "$W/piece" | base64 -d >>"$W/whole" || break
+  [ "$(jq .$K.done "$W/piece")" = false ] || break
+  jq -c "{jsonrpc:\"2.0\",id:1,method:\"$K\",params:(.$K|{handle,offset:.next_offset})}" "$W/piece" | "$T" exec >"$W/next"
+  mv "$W/next" "$W/piece"
 done
 is 'a reply in pieces survives the server' "$(jq -r .result.stdout "$W/whole" | head -n 1000)" "$(seq 1000)"
 is '… to its end' "$(jq .$K.done "$W/piece")" true
@@ -101,9 +101,9 @@ T=$PROGRAM
 
 # ---- while starting and stopping ----
 for i in $(seq 20); do
-	("$T" start-server >"$W/s" 2>&1) & j=$!
-	sleep "0.00$i"; each_server kill -9
-	wait $j || :
+  ("$T" start-server >"$W/s" 2>&1) & j=$!
+  sleep "0.00$i"; each_server kill -9
+  wait $j || :
 done
 fits 'killed again and again while it starts: it starts' "$(rpc remote_version)" '*"result"*'
 is '… once' "$(servers)" 1

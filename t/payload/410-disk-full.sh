@@ -11,7 +11,7 @@ mount -t tmpfs -o size=256k,mode=1777 none "$R/tmp"
 fill() { dd if=/dev/zero of="$R/$1/fill" bs=4096 2>/dev/null || :; }
 drain() { rm -f "$R/$1/fill"; }
 edit() { # edit JSON: the reply's result, or error
-	printf '{"jsonrpc":"2.0","method":"text_editor","id":1,"params":%s}' "$1" | in_world exec 2>"$W/err" | jq -c '.result // .error'
+  printf '{"jsonrpc":"2.0","method":"text_editor","id":1,"params":%s}' "$1" | in_world exec 2>"$W/err" | jq -c '.result // .error'
 }
 replace() { edit '{"command":"str_replace","path":"'"$1"'","old_str":"line 7\n","new_str":"'"$2"'"}'; }
 intact() { is '… the old file is intact, and nothing lies beside it' "$(sha256sum <"$R/docs/f"):$(ls -A "$R/docs" | tr '\n' ' ')" "$was:f fill ${1:-}"; }

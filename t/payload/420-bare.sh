@@ -8,16 +8,16 @@
 
 tool() { $AS "$@"; }
 finish() { # finish PID: everything it says, and how it ends
-	follow "$1"
-	cat "$W/out" "$W/err"
-	printf '%s' "$code"
+  follow "$1"
+  cat "$W/out" "$W/err"
+  printf '%s' "$code"
 }
 AS=in_world
 box() { # box NAME DIR…: one with programs in it, which are one static program
-	world "$@"
-	mkdir -p "$R/bin"
-	cp "$(command -v busybox)" "$R/bin/busybox"
-	for c in sh cat echo sleep head seq kill true yes wc setsid; do ln -s busybox "$R/bin/$c"; done
+  world "$@"
+  mkdir -p "$R/bin"
+  cp "$(command -v busybox)" "$R/bin/busybox"
+  for c in sh cat echo sleep head seq kill true yes wc setsid; do ln -s busybox "$R/bin/$c"; done
 }
 busybox true 2>/dev/null || { echo "1..0 # skip needs busybox"; exit 77; }
 

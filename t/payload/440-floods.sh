@@ -12,9 +12,9 @@ T=$PROGRAM
 tool() { "$T" "$@"; }
 zombies() { ps -o stat= --ppid "$(server)" | grep -c Z; }
 quiet() { # until the server has used no time for a while
-	a=$(awk '{print $14 + $15}' "/proc/$(server)/stat")
-	sleep 0.3
-	[ "$(awk '{print $14 + $15}' "/proc/$(server)/stat")" -le $((a + 1)) ]
+  a=$(awk '{print $14 + $15}' "/proc/$(server)/stat")
+  sleep 0.3
+  [ "$(awk '{print $14 + $15}' "/proc/$(server)/stat")" -le $((a + 1)) ]
 }
 "$T" start-server >/dev/null
 
@@ -56,7 +56,7 @@ same_fds '… and their descriptors' "$(server)" "$f"
 seq 30 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"bash_session_new_session"}/' | "$T" pipe | jq -r .result.session_name | sort -u >"$W/names"
 is '30 shells' "$(wc -l <"$W/names")" 30
 say() { # say SESSION INPUT [WAIT]
-	rpc bash_session "$(jq -nc --arg s "$1" --arg i "$2" --argjson w "${3:-5}" '{session_name:$s,wait_for_output:$w,idle_timeout:0.3,max_output_bytes:4096,input:$i}')" | jq -rj '.result // .error'
+  rpc bash_session "$(jq -nc --arg s "$1" --arg i "$2" --argjson w "${3:-5}" '{session_name:$s,wait_for_output:$w,idle_timeout:0.3,max_output_bytes:4096,input:$i}')" | jq -rj '.result // .error'
 }
 head -n 6 "$W/names" | while read -r s; do say "$s" "PS1=; yes 'it floods'
 " 0; done >/dev/null
@@ -82,15 +82,15 @@ shipped || done_testing
 "$T" start-server >/dev/null
 for i in $(seq 0 29); do printf '{"jsonrpc":"2.0","id":1,"method":"bash_session_new_session"}\n'; done | "$T" pipe >"$W/out"
 for s in $(jq -r .result.session_name "$W/out"); do
-	rpc bash_session "$(jq -nc --arg s "$s" --arg i "PS1=; head -c 14000000 /dev/zero | tr '\\0' x; echo end; touch $W/said.$s
+  rpc bash_session "$(jq -nc --arg s "$s" --arg i "PS1=; head -c 14000000 /dev/zero | tr '\\0' x; echo end; touch $W/said.$s
 " '{session_name:$s,wait_for_output:0,idle_timeout:0,input:$i}')"
 done >/dev/null
 wait_for eval '[ "$(ls "$W" | grep -c "^said")" = 30 ]'; wait_for quiet
 below '30 shells that have said 14 MB each, unread' 290000
 peak=$(peak); [ "$peak" -lt 290000 ]; succeeded "… nor was it ever more ($peak kB)" $?
 for s in $(jq -r .result.session_name "$W/out"); do
-	rpc bash_session "$(jq -nc --arg s "$s" '{session_name:$s,wait_for_output:0,idle_timeout:0}')" | jq -r .result | grep -v '^$' >"$W/told"
-	echo "$(sed -n '1s/.* \([0-9]* bytes omitted\).*/\1/p' "$W/told" | grep -c omitted) $(tail -n1 "$W/told" | tail -c 5)"
+  rpc bash_session "$(jq -nc --arg s "$s" '{session_name:$s,wait_for_output:0,idle_timeout:0}')" | jq -r .result | grep -v '^$' >"$W/told"
+  echo "$(sed -n '1s/.* \([0-9]* bytes omitted\).*/\1/p' "$W/told" | grep -c omitted) $(tail -n1 "$W/told" | tail -c 5)"
 done | sort | uniq -c >"$W/ends"
 is 'each tells its end, and how much is missing' "$(awk '{n += $1} END {print n, NR}' "$W/ends"):$(awk '{print $2, $3}' "$W/ends")" '30 1:1 xend'
 below 'and the memory is free' 5000

@@ -11,19 +11,19 @@ T=$W/t; cp "$PROGRAM" "$T"; chmod 755 "$W" "$T"
 tool() { $AS "$T" "$@"; }
 try() { rpc exec_remote_start "$(jq -nc --arg c "$1" '{command:$c}')"; } # try COMMAND: the reply
 told() { # told COMMAND: by a job that says it at once
-	 rpc exec_remote_poll "{\"pid\":$(start "$1"),\"ack_seq\":0}" | jq -r .result.stdout; }
+   rpc exec_remote_poll "{\"pid\":$(start "$1"),\"ack_seq\":0}" | jq -r .result.stdout; }
 place() { # place NAME [MODE]: a new server directory
-	D=$W/$1
-	mkdir -m "${2:-755}" "$D"
-	export INSPECT_SANDBOX_TOOLS_DIR="$D"
+  D=$W/$1
+  mkdir -m "${2:-755}" "$D"
+  export INSPECT_SANDBOX_TOOLS_DIR="$D"
 }
 same() { is "$1" "$(server):$(servers):$(rpc remote_version | grep -c result)" "$first:1:1"; }
 begin() { # begin WHAT…: a client that holds on until finish; what it has to say goes to $W/o
-	: >"$W/o"
-	mkfifo "$W/hold"
-	client "$@" <"$W/hold" >"$W/o" & j=$!
-	exec 7>"$W/hold"
-	wait_for test -s "$W/o"
+  : >"$W/o"
+  mkfifo "$W/hold"
+  client "$@" <"$W/hold" >"$W/o" & j=$!
+  exec 7>"$W/hold"
+  wait_for test -s "$W/o"
 }
 finish() { exec 7>&-; wait $j; rm "$W/hold"; }
 
@@ -111,13 +111,13 @@ pids=$(client flood 'yes | head -c 30000000' 4)
 sleep 1.5; same 'more output than memory: it lives'
 is 'those_that_have_taken_all_memory_starve_nobody' "$(client drain 'seq 300000' | awk '{print $1, $5}')" "1988895 $(seq 300000 | md5sum | cut -d' ' -f1)"
 bad=0; for pid in $pids; do
-	ack=0 size=0 state=running
-	while [ "$state" = running ]; do
-		rpc exec_remote_poll "{\"pid\":$pid,\"ack_seq\":$ack}" >"$W/out" 2>&1
-		jq -e .result "$W/out" >/dev/null 2>&1 || { echo "# $(cut -c1-200 "$W/out")"; break; }
-		eval "$(jq -r '"state=\(.result.state) ack=\(.result.seq) size=\($size + (.result.stdout|length))"' --argjson size $size "$W/out")"
-	done
-	[ $size = 30000000 ] || bad=$((bad + 1))
+  ack=0 size=0 state=running
+  while [ "$state" = running ]; do
+    rpc exec_remote_poll "{\"pid\":$pid,\"ack_seq\":$ack}" >"$W/out" 2>&1
+    jq -e .result "$W/out" >/dev/null 2>&1 || { echo "# $(cut -c1-200 "$W/out")"; break; }
+    eval "$(jq -r '"state=\(.result.state) ack=\(.result.seq) size=\($size + (.result.stdout|length))"' --argjson size $size "$W/out")"
+  done
+  [ $size = 30000000 ] || bad=$((bad + 1))
 done
 is '… and nothing is lost of it' $bad 0
 head -c 40000000 /dev/zero | tr '\0' x | jq -Rsc '{jsonrpc:"2.0",id:1,method:"exec_remote_start",params:{command:"wc -c",input:.}}' >"$W/big"
@@ -130,9 +130,9 @@ is '… and later ones work' "$(told 'echo back')" back
 head -c 3000000 /dev/zero | tr '\0' x | jq -Rsc '{jsonrpc:"2.0",method:"version",id:7,params:{a:.}}' >"$W/big"
 as=2000000
 while [ $as -lt 24000000 ]; do
-	prlimit --as=$as "$T" exec <"$W/big" >"$W/out" 2>"$W/err"; r=$?
-	echo "$r $(grep -cE '"result"|-32700' "$W/out") $(grep -c '^error: ' "$W/err")"
-	as=$((as + 500000))
+  prlimit --as=$as "$T" exec <"$W/big" >"$W/out" 2>"$W/err"; r=$?
+  echo "$r $(grep -cE '"result"|-32700' "$W/out") $(grep -c '^error: ' "$W/err")"
+  as=$((as + 500000))
 done | sort | uniq -c >"$W/ends"
 is 'whatever memory is missing: a reply, or an error and exit 1' "$(awk '{print $2, $3, $4}' "$W/ends" | tr '\n' ',')" '0 1 0,1 0 1,'
 done_testing
