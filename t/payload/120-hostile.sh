@@ -21,13 +21,24 @@ refuses() { # refuses NAME WORDS: root uses nothing of it and changes nothing
   rm -rf "$R"/tmp/* "$R"/tmp/.[!.]*
 }
 
-mkdir "$D"; touch "$D/x" "$D/server-stderr.log"; mkdir "$D/sub"; ln -s /etc "$D/sub/l"; chown -R 65534 "$D"; refuses 'a foreign directory' 'it is owned by uid 65534, not uid 0'
+mkdir "$D"
+touch "$D/x" "$D/server-stderr.log"
+mkdir "$D/sub"
+ln -s /etc "$D/sub/l"
+chown -R 65534 "$D"
+refuses 'a foreign directory' 'it is owned by uid 65534, not uid 0'
 ln -s /etc "$D"; chown -h 65534 "$D"; refuses 'a foreign link' 'it is a symbolic link'
 mkdir "$R/tmp/e"; ln -s e "$D"; refuses 'a link of root' 'it is a symbolic link'
 ln -s /nowhere "$D"; refuses 'a dangling link' 'it is a symbolic link'
 mkfifo "$D"; refuses 'a FIFO' 'it is not a directory'
 echo x >"$D"; refuses 'a file' 'it is not a directory'
-mkdir "$D"; ln -s /etc/shadow "$D/server-stderr.log"; ln -s /etc/new "$D/server-stdout.log"; ln -s /etc/pid "$D/server.pid"; ln -s /etc/sock "$D/sandbox-tools.sock"; chmod 777 "$D"; serves 'planted links for the files'
+mkdir "$D"
+ln -s /etc/shadow "$D/server-stderr.log"
+ln -s /etc/new "$D/server-stdout.log"
+ln -s /etc/pid "$D/server.pid"
+ln -s /etc/sock "$D/sandbox-tools.sock"
+chmod 777 "$D"
+serves 'planted links for the files'
 mkdir "$D"; ln "$R/etc/shadow" "$D/server-stderr.log"; serves 'a planted hard link'
 mkdir "$D"; for f in server.lock server-start.lock server-stderr.log server-stdout.log server.pid; do mkfifo "$D/$f"; done; serves 'planted FIFOs'
 mkdir "$D"; for f in server.lock server-start.lock server-stderr.log server.pid sandbox-tools.sock shutdown-status.json; do mkdir -p "$D/$f/x"; done
@@ -51,9 +62,11 @@ perl -MSocket -e 'open(M, ">", $ARGV[2]); $) = $( = $ARGV[0]; $> = $< = $ARGV[0]
   $n = read(S, $b, 16); print unpack("x12 N", $b); print " closed" if !read(S, $b, 1)' 1000 "$R/.server/sandbox-tools.sock" "$W/met" >"$W/said" 2>&1 & j=$!
 wait_for test -s "$W/met"; kill -CONT "$pid"; wait $j
 is 'another user who gets there is refused' "$(cat "$W/said")" '0 closed'
-perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0); connect(S, sockaddr_un($ARGV[0])); read(S, $b, 16); exit !unpack("x12 N", $b)' "$R/.server/sandbox-tools.sock"; succeeded '… root is not' $?
+perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0); connect(S, sockaddr_un($ARGV[0])); read(S, $b, 16); exit !unpack("x12 N", $b)' "$R/.server/sandbox-tools.sock"
+succeeded '… root is not' $?
 fits '… and it goes on' "$(request remote_version 1 | in_world exec)" '*"result"*'
-out=$(request remote_version 1 | as_user 1000 exec 2>&1); fits 'root'"'"'s server is not for others, told clearly' "$?:$out" '1:error: Sandbox-tools server directory /.server cannot be trusted: it is owned by uid 0, not uid 1000.*'
+out=$(request remote_version 1 | as_user 1000 exec 2>&1)
+fits 'root'"'"'s server is not for others, told clearly' "$?:$out" '1:error: Sandbox-tools server directory /.server cannot be trusted: it is owned by uid 0, not uid 1000.*'
 in_world stop-server; rm -rf "$R/.server"
 
 # without root: a program of one's own is for who can enter its directory
@@ -70,13 +83,18 @@ is '… with one process' "$(servers)" 1
 out=$(as 1001 stop-server 2>&1); is '… who does not stop it' "$?:$(servers)" 1:1
 rm -rf "$R/home/p/.server"; here() { [ -S "$R/home/p/.server/sandbox-tools.sock" ]; }
 wait_for here; is '… when removed it comes back the same' "$(state)" '1000 755 1000 666 '
-as 1000 stop-server; out=$(request remote_version 1 | as 1001 exec 2>&1); fits '… nobody else starts one there' "$?:$out" "1:error: '/home/p' belongs to user 1000, *"
+as 1000 stop-server
+out=$(request remote_version 1 | as 1001 exec 2>&1)
+fits '… nobody else starts one there' "$?:$out" "1:error: '/home/p' belongs to user 1000, *"
 chmod 700 "$R/home/p/.server"; as 1000 start-server >/dev/null; is '… one that was closed stays closed' "$(state)" '1000 700 1000 600 '
 as 1000 stop-server; chmod 777 "$R/home/p/.server"; touch "$R/home/p/.server/server.lock" "$R/home/p/.server/theirs"; chown 1001 "$R"/home/p/.server/*
-as 1000 start-server >/dev/null; is '… one that was open is closed, and rid of what others left under our names' "$(state):$(find "$R/home/p/.server" -uid 1001 -printf %f)" '1000 700 1000 600 :theirs'
+as 1000 start-server >/dev/null
+is '… one that was open is closed, and rid of what others left under our names' "$(state):$(find "$R/home/p/.server" -uid 1001 -printf %f)" '1000 700 1000 600 :theirs'
 as 1000 stop-server; own 777; out=$(as 1000 start-server 2>&1); fits 'not where others could exchange it' "$?:$out" "1:error: '/home/p' is open to others *"
 rm -rf "$R/home/p"
-TOOL_ENV=INSPECT_SANDBOX_TOOLS_DIR=/tmp/d; as_user 1000 start-server >/dev/null; is 'one that a variable names is private' "$?:$(stat -c '%u %a' "$D")" '0:1000 700'
+TOOL_ENV=INSPECT_SANDBOX_TOOLS_DIR=/tmp/d
+as_user 1000 start-server >/dev/null
+is 'one that a variable names is private' "$?:$(stat -c '%u %a' "$D")" '0:1000 700'
 out=$(request remote_version 1 | as_user 1001 exec 2>&1); fits '… to its user' "$?:$out" '1:error: *owned by uid 1000, not uid 1001*'
 in_world stop-server; out=$(call remote_version 2>&1); fits '… root does not touch it' "$?:$out:$(servers)" '1:error: *owned by uid 1000, not uid 0*:1'
 as_user 1000 stop-server; rm -rf "$D"
@@ -90,7 +108,9 @@ is '… knows its digest although it cannot be inspected' "$(cat "$W/d")" "[1000
 pid=$(jq .pid "$D/server.pid"); kill -9 "$pid"
 fits '… is replaced when killed' "$(request remote_version 1 | as_user 1000 exec)" '*"result"*'
 as_user 1000 stop-server; is '… and stopped' "$?:$(servers)" '0:0'
-TOOL_ENV=; out=$(as_user 1000 start-server 2>&1); fits 'where it may not write, it says what can be done' "$?:$out" '1:error: *INSPECT_SANDBOX_TOOLS_DIR can name another): Permission denied'
+TOOL_ENV=
+out=$(as_user 1000 start-server 2>&1)
+fits 'where it may not write, it says what can be done' "$?:$out" '1:error: *INSPECT_SANDBOX_TOOLS_DIR can name another): Permission denied'
 
 # nothing but the binary: no /tmp, /proc, /dev, /etc, with and without standard descriptors
 world bare

@@ -122,7 +122,10 @@ is 'what is to be released where nothing is, is released' "$(release "$h" | exec
 mkdir "$R/home"; cp -r "$R$D" "$R/home/p"; chown -R 1000 "$R/home/p"; D=/home/p C=$R/home/p/.server/chunks
 is 'another user with a program of its own' "$(view /docs/long | exec_as 1000 512 | collect 1000 512):$(stat -c '%a %u' "$C")" "$whole:700 1000"
 D=/var/tmp/.da7be258e003d428 C=$R$D/.server/chunks
-touch "$R$D-json-rpc-chunks"; fits 'what has the name that releases of old used does not matter' "$(view /docs/long | exec_as 0 512)" "*$K*"; rm "$R$D-json-rpc-chunks"; rm -rf "$C"
+touch "$R$D-json-rpc-chunks"
+fits 'what has the name that releases of old used does not matter' "$(view /docs/long | exec_as 0 512)" "*$K*"
+rm "$R$D-json-rpc-chunks"
+rm -rf "$C"
 
 # ---- the rest ----
 printf '{"jsonrpc":"2.0","method":"text_editor","params":{"command":"view","path":"/docs/long"},"id":1}\n' >"$W/in"
@@ -134,6 +137,7 @@ fits 'called by a link' "$(view /docs/long | env -i $V=512 /usr/sbin/chroot "$R"
 fits 'a program in /' "$(view /docs/long | env -i $V=512 /usr/sbin/chroot "$R" /t exec)" "*$K*"
 [ -d "$R/.server/chunks" ]; succeeded '… has its place there, too' $?
 fits 'not where others could exchange it' "$(view /docs/long | env -i INSPECT_SANDBOX_TOOLS_DIR=/docs/s $V=512 /usr/sbin/chroot "$R" /t exec 2>&1)" "error: '/docs' is open to others*"
-chmod 755 "$R/docs"; fits 'a directory that a variable names' "$(view /docs/long | env -i INSPECT_SANDBOX_TOOLS_DIR=/docs/s $V=512 /usr/sbin/chroot "$R" /t exec)" "*$K*"
+chmod 755 "$R/docs"
+fits 'a directory that a variable names' "$(view /docs/long | env -i INSPECT_SANDBOX_TOOLS_DIR=/docs/s $V=512 /usr/sbin/chroot "$R" /t exec)" "*$K*"
 [ -d "$R/docs/s/chunks" ]; succeeded '… is used' $?
 done_testing

@@ -22,7 +22,8 @@ in_world stop-server; rm -rf "$D"
 mkdir -m 777 "$D"; chmod 777 "$D"; in_world server >/dev/null 2>&1 & wait_for test -S "$D/sandbox-tools.sock"
 is_closed() { [ "$(stat -c %a "$D")" = 700 ]; }
 pid=$(describe | jq -r .result.pid); chmod 777 "$D"
-is 'a server of root that is there stays' "$(describe | jq -r .result.pid)" "$pid"; wait_for is_closed; succeeded '… and closes its directory again' $?
+is 'a server of root that is there stays' "$(describe | jq -r .result.pid)" "$pid"
+wait_for is_closed; succeeded '… and closes its directory again' $?
 in_world stop-server; is '… it can be stopped' "$?:$(servers)" '0:0'
 rm -rf "$D"
 
@@ -32,9 +33,13 @@ other() { # other ARGS…: in another PID namespace, over the same files
   # shellcheck disable=SC2086
   unshare -p -f --kill-child env -i ${TOOL_ENV:-} /usr/sbin/chroot "$R" "${PROGRAM_IN:-/t}" "$@"
 }
-out=$(request remote_version 1 | other exec 2>&1); is 'a server of another PID namespace is not used' "$?:$out" "1:error: a server of another container, or of the host, uses '/.server'"
+out=$(request remote_version 1 | other exec 2>&1)
+is 'a server of another PID namespace is not used' "$?:$out" "1:error: a server of another container, or of the host, uses '/.server'"
 out=$(other stop-server 2>&1); fits '… not stopped' "$?:$out" '1:error: a server of another container*'
-put; ln -s /.server "$R/.sbinject/.server"; out=$(spec | TOOL_ENV=INSPECT_SANDBOX_TOOLS_DIR=/.server PROGRAM_IN=/.sbinject/$STAGED other install); is '… not replaced' "$(echo "$out" | jq -c '[.ok,.code]')" '[false,"occupied"]'
+put
+ln -s /.server "$R/.sbinject/.server"
+out=$(spec | TOOL_ENV=INSPECT_SANDBOX_TOOLS_DIR=/.server PROGRAM_IN=/.sbinject/$STAGED other install)
+is '… not replaced' "$(echo "$out" | jq -c '[.ok,.code]')" '[false,"occupied"]'
 is '… a failed install leaves nothing' "$(find "$R/var/tmp" "$R/opt" "$R/.sbinject" -mindepth 1 2>/dev/null)" ''
 out=$(printf '{"nonce":"%s","home":"/.sbinject"}\n' "$(nonce)" | other uninstall); is '… an uninstall does not mind it' "$(echo "$out" | jq -c .ok)" true
 is 'it still serves its own' "$(server_pid):$(ls "$D" | grep -c sock)" "$pid:1"

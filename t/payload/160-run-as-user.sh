@@ -41,7 +41,8 @@ out=$(ed 0 view /docs/a '""'); is 'nor is the empty one' "$?:$out" '1:'
 for x in 5:int 1.5:float true:bool '[]:list' '{}:dict'; do
   out=$(ed 0 view /docs/a "${x%:*}"); is "a user that is ${x##*:}" "$?:$out:$(cat "$W/err")" "1::error: _run_as_user must be a string, got ${x##*:}"
 done
-out=$(ed 1000 view /docs/a '"root"'); is 'an unprivileged process cannot switch' "$?:$out:$(cat "$W/err")" "1::error: Cannot switch to user 'root': server is not running as root"
+out=$(ed 1000 view /docs/a '"root"')
+is 'an unprivileged process cannot switch' "$?:$out:$(cat "$W/err")" "1::error: Cannot switch to user 'root': server is not running as root"
 fits '… but may be who it is' "$(ed 1000 view /docs/a '"agent"')" "Here's the result*"
 fits '… and no more than that' "$(ed 1000 view /docs/mine '"agent"')" '-32099 *Permission denied*'
 fits 'no user, no passwd needed' "$(request version 3 | in_world exec)" '*"id": 3}'
@@ -74,7 +75,8 @@ in_world stop-server
 mv "$R/etc/passwd" "$R/etc/keep"
 out=$(ed 0 view /docs/team '"agent"'); is 'no passwd' "$?:$(cat "$W/err")" "1:error: User 'agent' not found in /etc/passwd"
 mkfifo "$R/etc/passwd"
-out=$(params view /docs/a '"agent"' | timeout 5 env -i /usr/sbin/chroot "$R" /t exec 2>"$W/err"); is 'a FIFO for passwd' "$?:$(cat "$W/err")" "1:error: User 'agent' not found in /etc/passwd"
+out=$(params view /docs/a '"agent"' | timeout 5 env -i /usr/sbin/chroot "$R" /t exec 2>"$W/err")
+is 'a FIFO for passwd' "$?:$(cat "$W/err")" "1:error: User 'agent' not found in /etc/passwd"
 rm "$R/etc/passwd"
 { head -c 3000000 /dev/zero | tr '\0' 'a'; echo; cat "$R/etc/keep"; } >"$R/etc/passwd"
 fits 'a line without end is skipped' "$(ed 0 view /docs/team '"agent"')" "Here's the result*"

@@ -58,19 +58,26 @@ is 'uninstall from the home' "$(echo "$out" | jq -c .ok):$(listing)" "true:$befo
 install >/dev/null; cp "$PROGRAM" "$W/old"; printf x >>"$W/old"; put "$W/old"; run_staged >/dev/null; in_home() { env -i ${1:+"$1"} /usr/sbin/chroot "$R" "$CONTRACT" "$2" >/dev/null; }
 in_home '' stop-server; in_home INSPECT_SANDBOX_TOOLS_DIR=/tmp/sandbox-tools start-server; rm -rf "$R$(dirname $CONTRACT)/.server" "$R/.sbinject/.server"
 jq '.server_dir = "/tmp/sandbox-tools"' "$R/.sbinject/state.json" >"$W/state"; cat "$W/state" >"$R/.sbinject/state.json"; chmod 777 "$R/tmp"
-put; out=$(run_staged '.start=["no-such-command"]'); is 'an upgrade over an earlier server directory that fails: as it was' "$(echo "$out" | jq -c '[.ok,.code]'):$(jq -r .server_dir "$R/.sbinject/state.json"):$(ls -A "$R/.sbinject" | grep -c server)" '[false,"start"]:/tmp/sandbox-tools:0'
+put
+out=$(run_staged '.start=["no-such-command"]')
+is 'an upgrade over an earlier server directory that fails: as it was' "$(echo "$out" | jq -c '[.ok,.code]'):$(jq -r .server_dir "$R/.sbinject/state.json"):$(ls -A "$R/.sbinject" | grep -c server)" '[false,"start"]:/tmp/sandbox-tools:0'
 in_home '' stop-server; in_home INSPECT_SANDBOX_TOOLS_DIR=/tmp/sandbox-tools start-server 2>/dev/null; chmod 1777 "$R/tmp"; in_home INSPECT_SANDBOX_TOOLS_DIR=/tmp/sandbox-tools start-server; chmod 777 "$R/tmp"
-put; out=$(run_staged); is 'an upgrade over an earlier server directory stops that server, and clears it' "$(echo "$out" | jq -c '[.ok,.was,.started]'):$(servers):$(ls "$R/tmp"):$(jq -c '[.server_dir,.former_dir]' "$R/.sbinject/state.json")" "[true,\"other\",true]:1::[\"$(dirname $CONTRACT)/.server\",null]"
+put
+out=$(run_staged)
+is 'an upgrade over an earlier server directory stops that server, and clears it' "$(echo "$out" | jq -c '[.ok,.was,.started]'):$(servers):$(ls "$R/tmp"):$(jq -c '[.server_dir,.former_dir]' "$R/.sbinject/state.json")" "[true,\"other\",true]:1::[\"$(dirname $CONTRACT)/.server\",null]"
 put "$W/old"; run_staged >/dev/null; in_home '' stop-server; chmod 1777 "$R/tmp"; in_home INSPECT_SANDBOX_TOOLS_DIR=/tmp/sandbox-tools start-server
 jq '.former_dir = "/tmp/sandbox-tools"' "$R/.sbinject/state.json" >"$W/state"; cat "$W/state" >"$R/.sbinject/state.json"; chmod 777 "$R/tmp"
-out=$(uninstall); chmod 1777 "$R/tmp"; is 'an uninstall after an upgrade that broke off in between clears both' "$(echo "$out" | jq -c .ok):$(servers):$(listing | sed 's/ [0-9.]* $/ /')" "true:0:$(echo "$before" | sed 's/ [0-9.]* $/ /')"
+out=$(uninstall)
+chmod 1777 "$R/tmp"
+is 'an uninstall after an upgrade that broke off in between clears both' "$(echo "$out" | jq -c .ok):$(servers):$(listing | sed 's/ [0-9.]* $/ /')" "true:0:$(echo "$before" | sed 's/ [0-9.]* $/ /')"
 touch -d '2001-02-03 04:05:06.123456789' "$R/tmp" "$R/var/tmp" "$R/opt" "$R/var"
 install >/dev/null; mkdir -p "$R$(dirname $CONTRACT)/.server/chunks"; touch "$R$(dirname $CONTRACT)/.server/chunks/$(nonce).jsonrpc"; uninstall >/dev/null
 is 'spilled replies are removed' "$(find "$R/var/tmp" -mindepth 1)" ''
 install >/dev/null; mkdir -p "$R/var/tmp/.da7be258e003d428-json-rpc-chunks/0"; touch "$R/var/tmp/.da7be258e003d428-json-rpc-chunks/0/a.jsonrpc"; uninstall >/dev/null
 is 'spilled replies are removed too' "$(find "$R/var/tmp" -mindepth 1)" ''
 O=$R/var/tmp/.da7be258e003d428-json-rpc-chunks; install >/dev/null; mkdir -p "$O/0" "$O/1000"; touch "$O/0/a.jsonrpc" "$O/1000/b.jsonrpc"; chown -R 1000 "$O" "$O/1000"; chown -R 0 "$O/0"; uninstall >/dev/null
-is '… those of root, that is, where a user had made the directory' "$(find "$R/var/tmp" -mindepth 1 -printf '%P ')" '.da7be258e003d428-json-rpc-chunks .da7be258e003d428-json-rpc-chunks/1000 .da7be258e003d428-json-rpc-chunks/1000/b.jsonrpc '; rm -rf "$O"
+is '… those of root, that is, where a user had made the directory' "$(find "$R/var/tmp" -mindepth 1 -printf '%P ')" '.da7be258e003d428-json-rpc-chunks .da7be258e003d428-json-rpc-chunks/1000 .da7be258e003d428-json-rpc-chunks/1000/b.jsonrpc '
+rm -rf "$O"
 install >/dev/null; touch "$R/tmp/theirs"; t=$(stat -c %y "$R/tmp"); uninstall >/dev/null
 is 'a time that others changed is left as they made it' "$(stat -c %y "$R/tmp")" "$t"
 rm "$R/tmp/theirs"

@@ -30,9 +30,12 @@ for bad in '.nonce="x"' 'del(.home)' '.home="x"' '.path="/a"' '.path="/a/../b"' 
   rm -rf "$R/.sbinject"
 done
 for bad in 'garbage' '[]' '{' ''; do
-  put; out=$(printf '%s\n' "$bad" | env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" install); is "no request at all: $bad" "$?:$(echo "$out" | jq -c '[.ok,.nonce]')" '1:[false,""]'
+  put
+  out=$(printf '%s\n' "$bad" | env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" install)
+  is "no request at all: $bad" "$?:$(echo "$out" | jq -c '[.ok,.nonce]')" '1:[false,""]'
 done
-out=$(head -c 100000 /dev/zero | tr '\0' x | env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" install); is 'a request without end' "$(echo "$out" | jq -c .ok)" false
+out=$(head -c 100000 /dev/zero | tr '\0' x | env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" install)
+is 'a request without end' "$(echo "$out" | jq -c .ok)" false
 rm -rf "$R/.sbinject"
 put; chown 5 "$R/.sbinject"; out=$(run_staged); is 'a home of somebody else' "$(echo "$out" | jq -c .code)" '"denied"'; rm -rf "$R/.sbinject"
 
@@ -89,7 +92,8 @@ put "$W/other"; run_staged "$own" >/dev/null; rm -f "$R/.sbinject/${STAGED%.*}"
 put; out=$(run_staged "$own"); is '… also if only the record tells' "$(echo "$out" | jq -c '[.ok,.was]')" '[true,"other"]'
 theirs "$R/opt/own/x" 2>/dev/null; mv "$R/opt/own/x" "$P"; put; out=$(run_staged "$own")
 is '… but not what somebody has put there since' "$(echo "$out" | jq -c '[.ok,.code]'):$(cat "$P"):$(servers)" '[false,"occupied"]:#!/bin/sh:1'
-out=$(spec "$own" | env -i /usr/sbin/chroot "$R" "/.sbinject/$HEX" uninstall); is '… which an uninstall leaves' "$(echo "$out" | jq .ok):$(servers):$(cat "$P")" 'true:0:#!/bin/sh'
+out=$(spec "$own" | env -i /usr/sbin/chroot "$R" "/.sbinject/$HEX" uninstall)
+is '… which an uninstall leaves' "$(echo "$out" | jq .ok):$(servers):$(cat "$P")" 'true:0:#!/bin/sh'
 rm -rf "$R/opt/own"
 
 # what is mounted there

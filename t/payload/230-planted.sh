@@ -22,11 +22,14 @@ for how in 'theirs "$H/state.json"' 'ln "$H/state.json" "$R/tmp/second"' 'chmod 
   is "a planted state is not believed: $how" "$(echo "$out" | jq -c .ok):$(plain)" "true:$before"
   plant; echo "$bad" >"$H/state.json"; eval "$how"; adopt
   out=$(install); is '… and does not stop an install' "$(echo "$out" | jq -c .ok)" true
-  ours; uninstall >/dev/null; rm -f "$R/tmp/second"; is '… which can be taken back' "$(plain)" "$before"
+  ours
+  uninstall >/dev/null; rm -f "$R/tmp/second"; is '… which can be taken back' "$(plain)" "$before"
 done
 plant; mkdir -p "$H/deep/dir" "$H/run-x"; touch "$H/deep/dir/file" "$H/$HEX"; ln -s /etc "$H/current"; mkfifo "$H/fifo"; theirs "$H"/*; adopt
 out=$(install); is 'files of others that have names of ours are thrown out' "$(echo "$out" | jq -c '[.ok,.was]')" '[true,"absent"]'
-ours 'deep fifo run-x '; uninstall >/dev/null; is '… what has other names stays' "$(cd "$H" && find . -printf '%P %y\n' | sort | tr '\n' ' ')" ' d deep d deep/dir d deep/dir/file f fifo p run-x d '
+ours 'deep fifo run-x '
+uninstall >/dev/null
+is '… what has other names stays' "$(cd "$H" && find . -printf '%P %y\n' | sort | tr '\n' ' ')" ' d deep d deep/dir d deep/dir/file f fifo p run-x d '
 rm -rf "$H"
 mkdir -m 755 "$H"; echo x >"$H/theirs"; mkdir "$H/data"; pre=$(cd "$H" && find . -printf '%P %y %U %m %T@\n' | sed 1d)
 for how in '' '.start=["no-such-command"]'; do
@@ -76,6 +79,8 @@ done
 install >/dev/null; ln -sfn /etc/other "$R/opt/inspect-sandbox-tools"; out=$(install)
 is 'a link of ours that somebody turned is theirs' "$(echo "$out" | jq -c '[.ok,.code]'):$(readlink "$R/opt/inspect-sandbox-tools")" '[false,"occupied"]:/etc/other'
 uninstall >/dev/null; is '… and stays' "$(readlink "$R/opt/inspect-sandbox-tools")" /etc/other; rm "$R/opt/inspect-sandbox-tools"
-TOOL_ENV='INSPECT_SANDBOX_TOOLS_DIR=/opt/a/b/c'; install >/dev/null; is 'directories made for the server are recorded' "$(jq -c .parents "$H/state.json")" '["/var/tmp/.da7be258e003d428","/opt/a","/opt/a/b"]'
+TOOL_ENV='INSPECT_SANDBOX_TOOLS_DIR=/opt/a/b/c'
+install >/dev/null
+is 'directories made for the server are recorded' "$(jq -c .parents "$H/state.json")" '["/var/tmp/.da7be258e003d428","/opt/a","/opt/a/b"]'
 uninstall >/dev/null; TOOL_ENV=; is '… and removed' "$(plain)" "$before"
 done_testing

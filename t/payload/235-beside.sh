@@ -14,9 +14,12 @@ beside() { # beside COMMAND FILTER: deliver, and run it with one question
 only_home() { is "$1" "$(cd "$R/tmp" && echo .[!.]* *)" '.sbinject *'; }
 
 out=$(beside install .); is 'it makes the home' "$(echo "$out" | jq -c '[.ok,.was]')" '[true,"absent"]'
-is '… and closes it' "$(stat -c '%u %a' "$H")" '0 700'; only_home '… and is not beside it any more'
-out=$(beside install .); is 'a home of ours is used' "$(echo "$out" | jq -c '[.ok,.was]')" '[true,"same"]'; only_home '… again nothing is beside it'
-out=$(beside status .); is 'a status' "$(echo "$out" | jq -c .server.running)" true; only_home '… leaves nothing'
+is '… and closes it' "$(stat -c '%u %a' "$H")" '0 700'
+only_home '… and is not beside it any more'
+out=$(beside install .); is 'a home of ours is used' "$(echo "$out" | jq -c '[.ok,.was]')" '[true,"same"]'
+only_home '… again nothing is beside it'
+out=$(beside status .); is 'a status' "$(echo "$out" | jq -c .server.running)" true
+only_home '… leaves nothing'
 out=$(beside uninstall .); is 'uninstall leaves nothing' "$(echo "$out" | jq -c .ok):$(plain)" "true:$before"
 
 theirs() { chown -hR 65534 "$H"; }
@@ -24,7 +27,8 @@ for how in 'mkdir -m 777 "$H"; touch "$H/x"' 'ln -s /etc "$H"' 'ln -s own "$H"' 
   eval "$how"; theirs; pre=$(plain)
   out=$(beside uninstall .); is "uninstall, where somebody has: $how" "$(echo "$out" | jq -c .ok)" true
   [ -e "$H" ] || [ -L "$H" ]; succeeded '… leaves that alone' $?
-  out=$(beside install .); is "install, where somebody has: $how" "$(echo "$out" | jq -c '[.ok,.was]'):$(stat -c '%u %a %F' "$H")" '[true,"absent"]:0 700 directory'
+  out=$(beside install .)
+  is "install, where somebody has: $how" "$(echo "$out" | jq -c '[.ok,.was]'):$(stat -c '%u %a %F' "$H")" '[true,"absent"]:0 700 directory'
   aside=$(echo "$out" | jq -r '.aside[]')
   is '… it is moved aside, and the receipt says where' "$(cd "$R/tmp" && echo .[!.]* *):$(echo "$out" | jq -c '.aside')" ".sbinject ${aside##*/} *:[\"$aside\"]"
   beside uninstall . >/dev/null; is '… an uninstall puts it back' "$(plain)" "$pre"

@@ -32,7 +32,10 @@ wait_for is_clean; succeeded '… and leaves nothing' $?
 install >/dev/null; first=$NONCE; install >/dev/null; second=$NONCE
 undo "$first" >/dev/null; is 'the undoing of a run leaves what a later one has confirmed' "$(jq -r .born "$R/.sbinject/state.json"):$(servers)" ':1'
 undo "$second" >/dev/null; is '… as does that of the later one' "$(servers)" 1
-put; first=$NONCE; run_staged '.path="/var/tmp/x/y"' >/dev/null; is 'a failed run in between changes nothing of that' "$(servers):$(jq -r .path "$R/.sbinject/state.json")" "1:$CONTRACT"
+put
+first=$NONCE
+run_staged '.path="/var/tmp/x/y"' >/dev/null
+is 'a failed run in between changes nothing of that' "$(servers):$(jq -r .path "$R/.sbinject/state.json")" "1:$CONTRACT"
 uninstall >/dev/null; wait_for is_clean; succeeded 'in the end everything is as it was' $?
 
 # a service that was there before a first install that fails

@@ -37,7 +37,8 @@ ask 4; fits '… with which the pipe goes on' "$(says 4)" 'Server: *'; close_pip
 ln "$H/$OTHER" "$H/$MINE"; rm "$H/current"; kept "$THEIRS" stop-server
 is 'nothing is started while a removal is at work' "$(request remote_version 1 | kept "$MINE" exec 2>&1):$(servers)" "error: $gone:0"
 ln -s "$OTHER" "$H/current"; uninstall "/.sbinject/$OTHER" >/dev/null
-put; is '… nor is anything left of a delivery that comes too late' "$(request remote_version 1 | kept "$STAGED" exec 2>&1):$(plain)" "error: '/.sbinject/$STAGED' was removed:$before"
+put
+is '… nor is anything left of a delivery that comes too late' "$(request remote_version 1 | kept "$STAGED" exec 2>&1):$(plain)" "error: '/.sbinject/$STAGED' was removed:$before"
 
 # callers by that name, and a removal
 remove_among_callers '.keep="'"$MINE"'"' "$H/$MINE" kept "$MINE" pipe

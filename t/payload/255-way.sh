@@ -36,7 +36,10 @@ chmod 777 "$R/var"; refused 'a directory further up' "$(open_to_others /var)"; c
 chmod 777 "$R"; refused 'the root' "$(open_to_others /)"; chmod 755 "$R"
 chown 65534 "$R"; refused 'the root of another user' "$(of_other /)"; chown 0 "$R"
 mount -t tmpfs -o mode=777 none "$R/var/tmp"; refused 'a mount' "$(open_to_others /var/tmp)"
-mount -o remount,ro "$R/var/tmp"; put; out=$(run_staged); is '… but a read-only one keeps everybody out' "$(echo "$out" | jq -c '[.ok,.placed]')" '[true,"none"]'
+mount -o remount,ro "$R/var/tmp"
+put
+out=$(run_staged)
+is '… but a read-only one keeps everybody out' "$(echo "$out" | jq -c '[.ok,.placed]')" '[true,"none"]'
 uninstall "/.sbinject/$HEX" >/dev/null; umount "$R/var/tmp"
 
 # directories that are made
@@ -55,10 +58,18 @@ for to in /srv/x ../srv/x .././srv/x/ /srv//x/../x /opt/more; do
   chmod 1775 "$R/opt"; chown -h 65534 "$R/opt/way"; refused "… a link of another user" "the link '/opt/way' belongs to user 65534" "$far"; chmod 755 "$R/opt"
   rm "$R/opt/way" "$R/opt/more"
 done
-ln -s /proc/self/root/srv/x "$R/opt/way"; chmod 777 "$R/srv"; refused 'nor does a link out of /proc lead round it' "$(open_to_others /srv)" "$far"; chmod 755 "$R/srv"; rm "$R/opt/way"
+ln -s /proc/self/root/srv/x "$R/opt/way"
+chmod 777 "$R/srv"
+refused 'nor does a link out of /proc lead round it' "$(open_to_others /srv)" "$far"
+chmod 755 "$R/srv"
+rm "$R/opt/way"
 
 # one that was opened afterwards
-install >/dev/null; chmod 777 "$R/var/tmp"; put; out=$(run_staged); is 'a directory that was opened later' "$(shown)" "[false,\"denied\",\"$(open_to_others /var/tmp)\"]"
+install >/dev/null
+chmod 777 "$R/var/tmp"
+put
+out=$(run_staged)
+is 'a directory that was opened later' "$(shown)" "[false,\"denied\",\"$(open_to_others /var/tmp)\"]"
 is '… leaves what was there, which can be removed' "$(servers):$(uninstall "/.sbinject/$HEX" | jq .ok):$(servers)" '1:true:0'
 chmod 1777 "$R/var/tmp"
 
@@ -71,8 +82,14 @@ own() { # own PATH: installs as uid 1000, from root's home
   out=$(env -i /usr/sbin/chroot --userspec=1000:1000 --groups= "$R" "/.sbinject/user/$HEX/program" install <"$W/spec")
 }
 own_gone() { env -i /usr/sbin/chroot --userspec=1000:1000 --groups= "$R" "/.sbinject/user/$HEX/program" uninstall <"$W/spec" | jq .ok; }
-mkdir -m 755 "$R/srv/own"; chown 1000:1000 "$R/srv/own"; own /srv/own; is 'in a directory of its own' "$(shown):$(own_gone):$(ls -A "$R/srv/own")" '[true,null]:true:'
+mkdir -m 755 "$R/srv/own"
+chown 1000:1000 "$R/srv/own"
+own /srv/own
+is 'in a directory of its own' "$(shown):$(own_gone):$(ls -A "$R/srv/own")" '[true,null]:true:'
 chmod 777 "$R/srv/own"; own /srv/own; is '… that is open to others' "$(shown):$(ls -A "$R/srv/own")" "[false,\"denied\",\"$(open_to_others /srv/own)\"]:"
-chown 65534 "$R/srv/own"; chmod 1777 "$R/srv/own"; own /srv/own; is 'in one of a third user' "$(shown):$(ls -A "$R/srv/own")" "[false,\"denied\",\"$(of_other /srv/own)\"]:"
+chown 65534 "$R/srv/own"
+chmod 1777 "$R/srv/own"
+own /srv/own
+is 'in one of a third user' "$(shown):$(ls -A "$R/srv/own")" "[false,\"denied\",\"$(of_other /srv/own)\"]:"
 own /var/tmp; is 'in one that is root'"'"'s and sticky' "$(shown):$(own_gone):$(ls -A "$R/var/tmp")" '[true,null]:true:'
 done_testing

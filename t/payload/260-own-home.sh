@@ -62,7 +62,8 @@ put_user; is 'one that fails' "$(user_install '.start=["no-such-command"]' | sho
 is '… leaves what was there' "$(sha256sum <"$R$CONTRACT"):$(servers)" "$(sha256sum <"$W/other"):1"
 is 'the user uninstalls all that it made' "$(user_uninstall | jq -c '[.ok,.was]'):$(servers):$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" '[true,null]:0:'
 is '… and root the rest' "$(root_uninstall '.user_gone=true' | jq -c '[.ok,.was]'):$(users_listing)" "[true,null]:$before"
-put_user; is 'a first one that fails leaves nothing' "$(user_install '.start=["no-such-command"]' | short):$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" '[false,null,null,null,"start"]:'
+put_user
+is 'a first one that fails leaves nothing' "$(user_install '.start=["no-such-command"]' | short):$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" '[false,null,null,null,"start"]:'
 n=$(user_install | jq -r .nonce)
 is 'one of another run is not taken back, and said to stand' "$(user_spec ".born=.nonce|.discard=[]" | brought uninstall | jq -c '[.ok,.removed,.stands]'):$(servers)" '[true,0,true]:1'
 is 'one whose receipt was lost can be taken back' "$(user_spec ".born=\"$n\"|.discard=[]" | brought uninstall | jq -c '[.ok,.stands]'):$(servers):$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" '[true,null]:0:'
@@ -85,7 +86,8 @@ mkdir -m 777 "$R$DIR" "$R$DIR/.server"; chmod 777 "$R$DIR" "$R$DIR/.server"; cho
 touch "$R$DIR/.server/server.lock" "$R$DIR/.server/theirs"; chown 2000 "$R$DIR/.server/"*; chmod 666 "$R$DIR/.server/"*
 flock "$R$DIR/.server/server.lock" sleep 60 & holder=$!
 is 'a directory of the own user that was open to others' "$(user_install | short)" '[true,"absent",true,1000,null]'
-kill $holder; is '… is closed, and what others left there under our names is gone' "$(stat -c '%u %a' "$R$DIR/.server" "$R$DIR/.server/server.lock" | tr '\n' ' ')" '1000 700 1000 600 '
+kill $holder
+is '… is closed, and what others left there under our names is gone' "$(stat -c '%u %a' "$R$DIR/.server" "$R$DIR/.server/server.lock" | tr '\n' ' ')" '1000 700 1000 600 '
 user_uninstall >/dev/null; rm -rf "$R$DIR"
 mkdir -m 700 "$R$DIR"; chown 1000 "$R$DIR"; mkdir -m 777 "$R$DIR/.server"; chown 2000 "$R$DIR/.server"
 is '… nor is a server directory of others in the way' "$(user_install | short):$(stat -c '%u %a' "$R$DIR/.server")" '[true,"absent",true,1000,null]:1000 700'
@@ -110,7 +112,9 @@ rm -rf "$R$DIR"; mkdir -m 755 "$R$DIR"; chmod 2775 "$R$DIR"; touch "$R$DIR/their
 is 'one with other files in it stays open to those who use them' "$(install | jq -c .ok):$(stat -c %a "$R$DIR"):$(uninstall | jq -c .ok):$(stat -c %a "$R$DIR")" true:2755:true:2775
 rm -rf "$R$DIR" "$R/.sbinject"; mkdir -m 755 "$R$DIR"; touch "$R$DIR/theirs"; chown -R 1000 "$R$DIR"; put_user
 closed() { [ "$(stat -c '%u %a' "$R$DIR" "$R$DIR/.server" "$R$DIR/.server/sandbox-tools.sock" 2>/dev/null | tr '\n' ' ')" = '1000 755 1000 700 1000 600 ' ]; }
-is 'a directory of the user with other files in it' "$(user_install | jq -c .ok)" true; closed; succeeded '… that others can enter: the service is private all the same' $?
+is 'a directory of the user with other files in it' "$(user_install | jq -c .ok)" true
+closed
+succeeded '… that others can enter: the service is private all the same' $?
 rm -rf "$R$DIR/.server" 2>/dev/null; wait_for closed; succeeded '… also when its directory was removed' $?
 is '… and nothing but that is left' "$(user_uninstall | jq -c .ok):$(ls -A "$R$DIR")" true:theirs
 done_testing

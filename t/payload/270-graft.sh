@@ -67,7 +67,8 @@ refused() {
 refused 'another digest' digest '.sha256="'"$other"'"'
 refused 'no such question' internal '.when="never"'
 refused 'a way back up' internal '.home="'"$T"'/dev/../x"'
-chmod 777 "$T/dev"; refused 'a directory that others can write to' denied; chmod 1777 "$T/dev"; refused '… also with the sticky bit' denied
+chmod 777 "$T/dev"; refused 'a directory that others can write to' denied
+chmod 1777 "$T/dev"; refused '… also with the sticky bit' denied
 chmod 755 "$T/dev"; chown 5 "$T/dev"; refused 'a directory of somebody else' denied; chown 0 "$T/dev"
 mount -o remount,noexec "$T/dev"; refused 'mounted noexec' noexec; mount -o remount,exec "$T/dev"
 mount -o remount,ro "$T/dev"; refused 'mounted read-only' readonly; mount -o remount,rw "$T/dev"

@@ -45,11 +45,15 @@ mount -t tmpfs -o noexec none "$V"
 C=$(dirname "$R$CONTRACT")
 for target in /etc/passwd "/.sbinject/../etc/passwd"; do
   mkdir -m 755 "$C"; ln -s "$target" "$R$CONTRACT"
-  put; out=$(run_staged); is "a link to $target is left alone" "$(echo "$out" | jq -c '[.ok,.code]'):$(readlink "$R$CONTRACT"):$(stat -c %a "$C")" "[false,\"occupied\"]:$target:755"
+  put
+  out=$(run_staged)
+  is "a link to $target is left alone" "$(echo "$out" | jq -c '[.ok,.code]'):$(readlink "$R$CONTRACT"):$(stat -c %a "$C")" "[false,\"occupied\"]:$target:755"
   rm -rf "$C"
 done
 mkdir -m 700 "$C"; ln -s "/.sbinject/$(printf 0%.0s $(seq 64))" "$R$CONTRACT"
-put; out=$(run_staged); is 'a link to a program that was in the home is replaced' "$(said):$(readlink "$R$CONTRACT")" "[true,\"other\",true,\"link\"]:/.sbinject/$HEX"
+put
+out=$(run_staged)
+is 'a link to a program that was in the home is replaced' "$(said):$(readlink "$R$CONTRACT")" "[true,\"other\",true,\"link\"]:/.sbinject/$HEX"
 uninstall "/.sbinject/$HEX" >/dev/null; rm -rf "$C"
 install >/dev/null; rm "$R$CONTRACT"; is 'a lost link is told' "$(status)" '[false,null,true]'
 ln -s /etc/passwd "$R$CONTRACT"; is '… and a wrong one' "$(status)" '[false,null,true]'

@@ -34,7 +34,8 @@ job nonexistent_command_xyz; is 'command not found' "$code" 127
 fits '… is said' "$err" '*not found*'
 job 'kill -9 $$'; is 'death by signal 9 is -9' "$code" -9
 job 'kill -TERM $$'; is 'death by signal 15 is -15' "$code" -15
-job 'printf "a\0b\300\257\355\240\200z"'; is 'NUL stays, what is no UTF-8 becomes U+FFFD' "$(od -An -tx1 "$W/out" | tr -d ' \n')" '6100''62efbfbdefbfbdefbfbdefbfbdefbfbd7a'
+job 'printf "a\0b\300\257\355\240\200z"'
+is 'NUL stays, what is no UTF-8 becomes U+FFFD' "$(od -An -tx1 "$W/out" | tr -d ' \n')" '6100''62efbfbdefbfbdefbfbdefbfbdefbfbd7a'
 job 'printf "\303"; sleep 0.05; printf "\251"; printf "\342\202"'
 is 'a character in two pieces; half of one at the end' "$(od -An -tx1 "$W/out" | tr -d ' \n')" 'c3a9efbfbd'
 a=$(start 'echo a; sleep 0.2'); b=$(start 'echo b; sleep 0.1'); c=$(start 'echo c')
@@ -48,7 +49,9 @@ t=$(($(now) - t)); [ $t -ge 900 ] && within $t 2000; succeeded "… told after a
 t=$(now); finish "$pid"; t=$(($(now) - t)); is 'its end is told' "$out:$code" 'late:0'
 within $t 5000; succeeded "… when it comes ($t ms)" $?
 pid=$(start 'echo 1; until [ -e go ]; do sleep 0.05; done; echo 2; echo 3'); t=$(now); poll "$pid" >"$W/r"; t=$(($(now) - t))
-is 'output ends the waiting' "$(jq -r .result.stdout "$W/r")" 1; within $t 400; succeeded "… at once ($t ms)" $?; touch go
+is 'output ends the waiting' "$(jq -r .result.stdout "$W/r")" 1
+within $t 400; succeeded "… at once ($t ms)" $?
+touch go
 finish "$pid" 1; is '… and unacknowledged text comes again' "$out" '1
 2
 3'
@@ -129,7 +132,11 @@ third'
 bad=0; for i in $(seq 100); do p=$(start true '{input:"hello"}'); [ "$p" -gt 0 ] 2>/dev/null || bad=$((bad + 1)); poll "$p" | grep -q '"completed"' || bad=$((bad + 1)); done
 is 'input_nobody_reads_is_no_error: 100 times to true' $bad 0
 jq -nc '{jsonrpc:"2.0",id:1,method:"exec_remote_start",params:{command:"sleep 900",input:("x"*1000000)}}' >"$W/big"
-t=$(now); pid=$("$T" exec <"$W/big" | jq .result.pid); t=$(($(now) - t)); [ "$pid" -gt 0 ] && within $t 5000; succeeded "input_nobody_reads_does_not_hold_up_the_start: 1 MB ($t ms)" $?
+t=$(now)
+pid=$("$T" exec <"$W/big" | jq .result.pid)
+t=$(($(now) - t))
+[ "$pid" -gt 0 ] && within $t 5000
+succeeded "input_nobody_reads_does_not_hold_up_the_start: 1 MB ($t ms)" $?
 reply kill "{\"pid\":$pid,\"ack_seq\":0}" | jq -e .result >/dev/null; succeeded '… and it can be killed' $?
 jq -nc '{jsonrpc:"2.0",id:1,method:"exec_remote_start",params:{command:"sleep 0.3; wc -c",input:("x"*20000000)}}' >"$W/big"
 finish "$("$T" exec <"$W/big" | jq .result.pid)"; is 'no_limit_of_1_MiB_on_requests: 20 MB of input, slowly read' "$out" 20000000
@@ -189,20 +196,32 @@ is 'kill of a job that has ended' "$(reply kill "{\"pid\":$pid,\"ack_seq\":0}" |
 pid=$(start 'sleep 201 & sleep 202 | cat & echo $!; wait'); sleep 0.2; reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; sleep 0.1
 is 'children and pipelines die with the job' "$(pgrep -fc 'sleep 20[12]')" 0
 pid=$(start 'setsid sleep 203 & setsid sh -c "sleep 204; :" & timeout 100 sleep 205 & wait'); sleep 0.3; t=$(now); reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(now) - t)); sleep 0.2
-is 'so do children in other sessions and groups' "$(pgrep -fc 'sleep 20[345]')" 0; within $t 900; succeeded "kill_does_not_wait_for_pipes_of_escaped_children ($t ms)" $?
+is 'so do children in other sessions and groups' "$(pgrep -fc 'sleep 20[345]')" 0
+within $t 900
+succeeded "kill_does_not_wait_for_pipes_of_escaped_children ($t ms)" $?
 pid=$(start 'trap "" TERM; sleep 206 & echo $$; while :; do wait; sleep 0.1; done'); sleep 0.3; t=$(now)
-reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(now) - t)); [ $t -ge 4900 ] && within $t 6500; succeeded "who ignores TERM is killed after 5 s ($t ms)" $?
+reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null
+t=$(($(now) - t))
+[ $t -ge 4900 ] && within $t 6500
+succeeded "who ignores TERM is killed after 5 s ($t ms)" $?
 gone "$pid" && [ "$(pgrep -fc 'sleep 206')" = 0 ]; succeeded '… with its children' $?
 pid=$(start '(trap "" TERM; exec sleep 207) & sleep 208'); sleep 0.3; t=$(now); reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(now) - t))
 within $t 2000; succeeded "a child that ignores TERM delays the reply no more than 1 s ($t ms)" $?
 wait_for eval '[ "$(pgrep -fc "sleep 20[78]")" = 0 ]'; succeeded '… and is killed nevertheless' $?
-pid=$(start 'sleep 100'); kill -STOP "$pid"; t=$(now); reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; t=$(($(now) - t)); within $t 2000; succeeded "a stopped job need not be killed hard ($t ms)" $?
+pid=$(start 'sleep 100')
+kill -STOP "$pid"
+t=$(now)
+reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null
+t=$(($(now) - t))
+within $t 2000
+succeeded "a stopped job need not be killed hard ($t ms)" $?
 pid=$(start 'echo x; sleep 100'); poll "$pid" >/dev/null; (poll "$pid" 1 >"$W/p") & bg=$!; sleep 0.3; reply kill "{\"pid\":$pid,\"ack_seq\":1}" >"$W/k"; wait $bg
 is 'a poll under way learns of the kill' "$(jq -r .result.state "$W/p"):$(jq .result.seq "$W/k")" 'killed:2'
 
 # ---- what stays behind ----
 t=$(now); job 'sleep 301 & echo started'; t=$(($(now) - t))
-is 'a background process holds the pipes' "$out:$code" 'started:0'; within $t 5000; succeeded "… the end is told after 1 s ($t ms)" $?
+is 'a background process holds the pipes' "$out:$code" 'started:0'
+within $t 5000; succeeded "… the end is told after 1 s ($t ms)" $?
 is '… and it lives on' "$(pgrep -fc 'sleep 301')" 1
 job '(sleep 1.3; echo more; echo more; sleep 1; echo alive >'"$W/alive"') & echo started'
 wait_for test -s "$W/alive"; succeeded 'a background process may go on writing' $?
@@ -219,7 +238,8 @@ n=$(reads); for i in $(seq 20); do poll "$(start true)" >/dev/null; done; n=$(((
 all=$(seq 100 | sed 's/.*/{"jsonrpc":"2.0","id":&,"method":"exec_remote_start","params":{"command":"setsid sleep 209 \& sleep 210"}}/' | "$T" pipe | jq .result.pid)
 wait_for eval '[ "$(pgrep -fc "^sleep (209|210)")" = 200 ]'
 n=$(reads); for pid in $all; do echo '{"jsonrpc":"2.0","id":1,"method":"exec_remote_kill","params":{"pid":'"$pid"',"ack_seq":0}}'; done | "$T" pipe | grep -c '"seq": 1' >"$W/n"
-wait_for eval '[ "$(pgrep -fc "^sleep (209|210)")" = 0 ]'; is 'many killed at once are all gone, with what they started' "$(cat "$W/n"):$(pgrep -fc '^sleep (209|210)')" 100:0
+wait_for eval '[ "$(pgrep -fc "^sleep (209|210)")" = 0 ]'
+is 'many killed at once are all gone, with what they started' "$(cat "$W/n"):$(pgrep -fc '^sleep (209|210)')" 100:0
 n=$((($(reads) - n) / 100)); [ $n -lt 300 ]; succeeded "endings_at_once_share_a_look_at_every_process ($n reads each, with 600 of them)" $?
 # shellcheck disable=SC2086
 kill $others
@@ -256,7 +276,11 @@ job 'id -u; cat /proc/self/oom_score_adj'; is 'a server without privileges' "$ou
 is 'cannot become somebody else' "$(reply start '{"command":"true","user":"root"}' | message)" "-32099 Cannot switch to user 'root': server is not running as root"
 is '… whoever that is' "$(reply start '{"command":"true","user":"nosuch"}' | message)" "-32099 Cannot switch to user 'nosuch': server is not running as root"
 job 'id -u' '{user:"nobody"}'; is 'its own name is no switch' "$out" 65534
-pid=$(start 'setsid sleep 401 & sleep 402'); sleep 0.2; reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null; sleep 0.1; is 'kills its trees' "$(pgrep -fc 'sleep 40')" 0
+pid=$(start 'setsid sleep 401 & sleep 402')
+sleep 0.2
+reply kill "{\"pid\":$pid,\"ack_seq\":0}" >/dev/null
+sleep 0.1
+is 'kills its trees' "$(pgrep -fc 'sleep 40')" 0
 job 'setsid sleep 403 >/dev/null 2>&1 &'; "$T" stop-server; succeeded 'stops' $?
 is 'and leaves nothing' "$(pgrep -fc 'sleep 403')" 0
 done_testing

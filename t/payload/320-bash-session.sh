@@ -96,7 +96,8 @@ say BashSession '' 1 >/dev/null
 t=$(now); say BashSession 'echo y\n' -5 -1 >/dev/null; within $(($(now) - t)) 2000; succeeded 'negative times end at once' $?
 is '… and the output is there the next time' "$(say BashSession '' 2)" y
 say BashSession '(sleep 0.3; echo late)&\n' 0 >/dev/null; sleep 0.8
-t=$(now); fits 'output between calls is kept' "$(say BashSession '' 9 0.2)" '*late*'; within $(($(now) - t)) 3000; succeeded '… and is no reason to wait' $?
+t=$(now); fits 'output between calls is kept' "$(say BashSession '' 9 0.2)" '*late*'
+within $(($(now) - t)) 3000; succeeded '… and is no reason to wait' $?
 
 # ---- callers who have gone ----
 asker_goes() { # asker_goes SECONDS INPUT: it is killed when the shell has begun with INPUT
@@ -158,7 +159,12 @@ within $(($(cat "$W/t") - t)) 10000; succeeded 'restart_answers_pending_interact
 rm -f "$R/tmp/go" "$R/tmp/told"
 say BashSession 'PS1=; until [ -e /tmp/go ]; do sleep 0.1; done; printf part; : >/tmp/told; sleep 100\n' 0 >/dev/null
 n=$(fds "$server"); (say BashSession '' 60 30 >"$W/out") & j=$!
-wait_for has_fds "$server" $((n + 1)); touch "$R/tmp/go"; wait_for test -e "$R/tmp/told"; restart BashSession >/dev/null; wait $j; fits '… with what they have' "$(cat "$W/out")" '*part'
+wait_for has_fds "$server" $((n + 1))
+touch "$R/tmp/go"
+wait_for test -e "$R/tmp/told"
+restart BashSession >/dev/null
+wait $j
+fits '… with what they have' "$(cat "$W/out")" '*part'
 restart BashSession_4 >/dev/null; fits 'a restarted session keeps its user' "$(hear BashSession_4 'id -un\n' '*nobody*')" '*nobody*'
 
 # ---- several at once ----

@@ -51,7 +51,8 @@ echo precious >"$R/dev/null"; mkfifo "$R/dev/ptmx"
 is 'a file called /dev/null is not read' "$(finish "$(start 'cat; echo hi')")" 'hi
 0'
 in_world stop-server >/dev/null 2>&1; in_world start-server <&- >"$W/o"; is '… nor written' "$?:$(cat "$R/dev/null")" '0:precious'
-out=$(timeout 20 env -i /usr/sbin/chroot "$R" /t exec '{"jsonrpc":"2.0","id":1,"method":"bash_session_new_session"}'); fits 'a FIFO called /dev/ptmx blocks nobody' "$out" '*error*-32098*'
+out=$(timeout 20 env -i /usr/sbin/chroot "$R" /t exec '{"jsonrpc":"2.0","id":1,"method":"bash_session_new_session"}')
+fits 'a FIFO called /dev/ptmx blocks nobody' "$out" '*error*-32098*'
 in_world stop-server
 
 # ---- /proc goes away while it runs, or is somebody else's ----

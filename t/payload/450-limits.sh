@@ -100,7 +100,8 @@ fits '… and an MCP server' "$(rpc mcp_launch_server '{"server_params":{"comman
 rpc exec_remote_kill "{\"pid\":$pid}" | jq -e .result >/dev/null; succeeded '… one can be killed' $?
 is '… which makes room for another' "$(told 'echo back')" back
 same '… it is the same server'
-out=$(INSPECT_SANDBOX_TOOLS_DIR=$W/c/x nobody prlimit --nproc=1:1 "$T" start-server 2>&1); fits 'no process for a server: it says so' "$?:$out" '1:error: cannot start the server: Resource temporarily unavailable'
+out=$(INSPECT_SANDBOX_TOOLS_DIR=$W/c/x nobody prlimit --nproc=1:1 "$T" start-server 2>&1)
+fits 'no process for a server: it says so' "$?:$out" '1:error: cannot start the server: Resource temporarily unavailable'
 nobody "$T" stop-server; is '… it stops' "$?:$(servers)" 0:0
 AS=
 
