@@ -49,8 +49,10 @@ warn=(-std=gnu11 -D_GNU_SOURCE -I. -Ibuild/gen '-DSB_RELEASE=__FILE__' '-DRELEAS
   -Wmissing-prototypes -Wold-style-definition -Werror -O2)
 mapfile -t flags < <(pkg-config --cflags libcurl jansson libarchive yaml-0.1 | tr ' ' '\n' | sed '/^$/d')
 
-# Which directory may include which: cmd > payloads > recon, conf > engine.
-# The words that both programs use (payloads/lib/wire.h) may be known everywhere: constants only.
+# Which directory may include which: cmd > payloads > recon, conf > engine; and in the container
+# tools > server > rpc, child > lib, and install > server. A folder without a line below is a tool:
+# nobody includes it, and tools.h lists it. The words that both programs use (payloads/lib/wire.h)
+# may be known everywhere: constants only.
 upward() {
   {
     grep -nE '^#include "(recon|conf|payloads|cmd)/' engine/*.[ch]
@@ -59,6 +61,30 @@ upward() {
     grep -nE '^#include "cmd/' payloads/*.[ch]
     grep -rnE '^#include "(engine|recon|conf|cmd)/' payloads/lib payloads/sandbox-tools
   } | grep -v '"payloads/lib/wire\.h"'
+  grep -rnE '^#include "payloads/' payloads/lib payloads/sandbox-tools | awk -F: '
+    function room(path) {
+      sub(/^payloads\/(sandbox-tools\/)?/, "", path)
+      sub(/\/.*/, "", path)
+      return path
+    }
+    BEGIN {
+      may["lib"] = ""
+      may["rpc"] = may["child"] = "lib"
+      may["server"] = "lib rpc child"
+      may["install"] = "lib server cli.h tools.h"
+      tool = "lib rpc child server tools.h"
+      command = "lib rpc child server install cli.h cli_apart.h tools.h"
+      may["tools.h"] = may["tools.c"] = "rpc server tools.h"
+      may["cli_exec.c"] = command " chunk"
+    }
+    {
+      from = room($1)
+      split($3, quoted, "\"")
+      to = room(quoted[2])
+      allowed = from in may ? may[from] : from ~ /\.[ch]$/ ? command : tool
+      if (from != to && index(" " allowed " ", " " to " ") == 0)
+        print
+    }'
 }
 
 foreign() {
