@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # lint.sh: what a compiler does not say: layering, one foreign library in one file, headers that
-# stand alone, length of functions, banned calls, formatting; and gcc, clang, cppcheck, clang-tidy
-# and shellcheck without a word. One TAP point for each; as many at a time as there are cores.
+# stand alone, length and complexity of functions, banned calls, formatting; and gcc, clang,
+# cppcheck, clang-tidy and shellcheck without a word. One TAP point for each; as many at a time as
+# there are cores.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=t/tiers.sh
@@ -42,6 +43,7 @@ show() {
 
 mapfile -t host < <(ls engine/*.c recon/*.c conf/*.c payloads/*.c cmd/*.c)
 mapfile -t inside < <(find payloads/lib payloads/sandbox-tools -name '*.c')
+mapfile -t tests < <(ls t/*/*.c)
 mapfile -t headers < <(find engine recon conf payloads cmd -name '*.h')
 mapfile -t scripts < <(find engine t payloads .ci -type f \( -name '*.sh' -o -path '.ci/run' \))
 warn=(-std=gnu11 -D_GNU_SOURCE -I. -Ibuild/gen '-DSB_RELEASE=__FILE__' '-DRELEASE=__FILE__' -Wall -Wextra
@@ -147,12 +149,31 @@ remembering() {
   printf '%s' "${said:+$said$'\n'}"
 }
 
+# Functions that are beyond the limits of .clang-tidy, from before there were any.
+over='eng_frames_feed fake_step get_first look_at look_at_first make opt_parse plan_make
+  print_fish_options print_zsh_form recon_facts recon_place_why_not recv_header relay_all
+  sb_text_clean try_context unquote'
+
+tidy() ( # tidy FILE
+  set -o pipefail
+  clang-tidy --quiet "$1" -- "${warn[@]}" "${flags[@]}" | awk -v over=" $(echo $over) " '
+    /: (warning|error): / {
+      split($0, quoted, "\047")
+      skip = /\[readability-function-/ && index(over, " " quoted[2] " ")
+    }
+    !skip'
+)
+
 # What the compiler sees of a file, comments too.
 run_clang_tidy() {
   local file
-  for file in "${host[@]}" "${inside[@]}"; do
-    { clang-tidy --version; cat .clang-tidy "$file"; clang -E -C "${warn[@]}" "${flags[@]}" "$file"; } 2>&1 |
-      remembering clang-tidy --quiet "$file" -- "${warn[@]}" "${flags[@]}"
+  for file in "${host[@]}" "${inside[@]}" "${tests[@]}"; do
+    {
+      clang-tidy --version
+      echo "$over"
+      cat .clang-tidy t/.clang-tidy "$file"
+      clang -E -C "${warn[@]}" "${flags[@]}" "$file"
+    } 2>&1 | remembering tidy "$file"
   done
 }
 
