@@ -75,18 +75,20 @@ out=$(call remote_version 2>&1); is 'nowhere to write: the server cannot start' 
 fits '… and says why' "$out" 'error: *Read-only file system'
 fits '… what needs no server works' "$(call version)" '*"result"*'
 in_world stop-server; is '… and there is nothing to stop' $? 0
-mount -t tmpfs -o mode=1777 none "$R/tmp"; TOOL_ENV="$TOOL_ENV INSPECT_SANDBOX_TOOLS_DIR=/tmp/d"
+mkdir -m 1777 "$W/tmp"; chmod 1777 "$W/tmp"; mount --bind "$W/tmp" "$R/tmp"
+TOOL_ENV="$TOOL_ENV INSPECT_SANDBOX_TOOLS_DIR=/tmp/d"
 fits 'a read-only root with a /tmp' "$(call remote_version)" '*"result"*'
 fits '… an edit elsewhere is refused' "$(rpc text_editor '{"command":"create","path":"/srv/f","file_text":"a"}' | jq -r .error.message)" '*Read-only file system*'
 fits '… one there is not' "$(rpc text_editor '{"command":"create","path":"/tmp/f","file_text":"a"}')" '*created*'
-# the directory itself turns read-only under a running server
-mount -o remount,ro "$R/tmp"
-fits 'its own directory turns read-only: it goes on' "$(call remote_version)" '*"result"*'
+# nothing can be made in the directory itself any more, nor removed, as on a disk with errors; a mount
+# with a writer, which the server is, cannot be made read-only
+chattr +i "$R/tmp/d" && ! touch "$R/tmp/d/x" 2>/dev/null; succeeded 'its own directory turns read-only' $?
+fits '… it goes on' "$(call remote_version)" '*"result"*'
 is '… and starts jobs' "$(finish "$(start 'echo on')")" 'on
 0'
 out=$(in_world stop-server 2>&1); fits '… and can be told to stop' "$?:$out" '[01]:*'
 wait_for eval '[ "$(servers)" = 0 ]'; is '… which it does' "$(servers)" 0
-mount -o remount,rw "$R/tmp"
+chattr -i "$W/tmp/d"
 fits 'writable again: it starts' "$(call remote_version)" '*"result"*'
 in_world stop-server; is '… and stops' "$?:$(servers)" 0:0
 umount "$R/tmp"; umount -R "$R"; TOOL_ENV='PATH=/bin'
