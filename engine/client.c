@@ -51,6 +51,21 @@ int eng_call(struct eng_client *client, struct eng_http_req *req, struct eng_htt
 	return eng_http_do(client->http, req, reply, err);
 }
 
+int eng_call_about(struct eng_client *client, struct eng_http_req *req, const char *form,
+	const char *name, struct eng_http_reply *reply, struct sb_err *err)
+{
+	sb_autobuf struct sb_buf path = SB_BUF_INIT(SB_MAX_HEADERS);
+	const char *rest = strstr(form, "%s") + 2;
+
+	if (eng_path_begin(client, &path, err) < 0 ||
+		sb_buf_add(&path, form, (size_t)(rest - 2 - form), err) < 0 ||
+		eng_http_escape(&path, name, err) < 0 || sb_buf_adds(&path, rest, err) < 0)
+		return -1;
+	req->type = "application/json";
+	req->path = path.data;
+	return eng_call(client, req, reply, err);
+}
+
 int eng_get_json(struct eng_client *client, const char *path, json_t **ret,
 	struct eng_http_reply *reply, struct sb_err *err)
 {

@@ -47,6 +47,13 @@ int eng_limit_time(const struct eng_client *client, struct eng_http_req *req,
 int eng_call(struct eng_client *client, struct eng_http_req *req, struct eng_http_reply *reply,
 	struct sb_err *err) sb_must_check;
 
+/*
+ * The same for a path in the API, with a name or id for the one %s of `form`, and a body, if there
+ * is one, of JSON.
+ */
+int eng_call_about(struct eng_client *client, struct eng_http_req *req, const char *form,
+	const char *name, struct eng_http_reply *reply, struct sb_err *err) sb_must_check;
+
 /* GET a JSON document: a new reference for 200, NULL in *ret for any other status. */
 int eng_get_json(struct eng_client *client, const char *path, json_t **ret,
 	struct eng_http_reply *reply, struct sb_err *err) sb_must_check;

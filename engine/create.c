@@ -11,22 +11,6 @@ enum {
 	DELETE_PAUSE_MS = 20,
 };
 
-/* `name` goes in for the one %s of `form`. */
-static int request(struct eng_client *client, struct eng_http_req *req, const char *form,
-	const char *name, struct eng_http_reply *reply, struct sb_err *err)
-{
-	sb_autobuf struct sb_buf path = SB_BUF_INIT(SB_MAX_HEADERS);
-	const char *rest = strstr(form, "%s") + 2;
-
-	if (eng_path_begin(client, &path, err) < 0 ||
-		sb_buf_add(&path, form, (size_t)(rest - 2 - form), err) < 0 ||
-		eng_http_escape(&path, name, err) < 0 || sb_buf_adds(&path, rest, err) < 0)
-		return -1;
-	req->type = "application/json";
-	req->path = path.data;
-	return eng_call(client, req, reply, err);
-}
-
 static int take_id(const struct eng_http_reply *reply, char ret[65], struct sb_err *err)
 {
 	json_auto_t *doc = sb_json_parse(
@@ -51,7 +35,7 @@ int eng_container_create(struct eng_client *client, const char *name, const json
 	if (!body)
 		return sb_err_nomem(err);
 	req.body_len = strlen(body);
-	if (request(client, &req, "/containers/create?name=%s", name, &reply, err) < 0)
+	if (eng_call_about(client, &req, "/containers/create?name=%s", name, &reply, err) < 0)
 		return -1;
 	if (reply.status == 409)
 		return 1;
@@ -67,7 +51,7 @@ int eng_container_start(
 	struct eng_http_req req = {.method = "POST"};
 
 	client->seen.id[0] = '\0';
-	if (request(client, &req, "/containers/%s/start", id, &reply, err) < 0)
+	if (eng_call_about(client, &req, "/containers/%s/start", id, &reply, err) < 0)
 		return -1;
 	/* 304: it runs already */
 	return reply.status == 204 || reply.status == 304
@@ -81,7 +65,7 @@ static int delete_once(struct eng_client *client, const char *id, struct sb_err 
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
 	struct eng_http_req req = {.method = "DELETE"};
 
-	if (request(client, &req, "/containers/%s?force=1&v=1", id, &reply, err) < 0)
+	if (eng_call_about(client, &req, "/containers/%s?force=1&v=1", id, &reply, err) < 0)
 		return -1;
 	if (reply.status == 409)
 		return 1;

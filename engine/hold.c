@@ -74,19 +74,6 @@ void eng_set_caution(struct eng_client *client, enum eng_caution caution)
 
 /* ---- pausing ---- */
 
-static int post(struct eng_client *client, const char *id, const char *what,
-	struct eng_http_reply *reply, struct sb_err *err)
-{
-	sb_autobuf struct sb_buf path = SB_BUF_INIT(SB_MAX_HEADERS);
-	struct eng_http_req req = {.method = "POST", .type = "application/json"};
-
-	if (eng_path_begin(client, &path, err) < 0 ||
-		sb_buf_addf(&path, err, "/containers/%s/%s", id, what) < 0)
-		return -1;
-	req.path = path.data;
-	return eng_call(client, &req, reply, err);
-}
-
 static int fail_pause(
 	const struct eng_client *client, const struct eng_http_reply *reply, struct sb_err *err)
 {
@@ -106,12 +93,13 @@ static int fail_pause(
 static int pause_once(struct eng_client *client, const char *id, struct sb_err *err)
 {
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
+	struct eng_http_req req = {.method = "POST"};
 
 	if (eng_is_interrupted(client))
 		return sb_err_set(err, SB_INTERRUPTED, "interrupted");
 	/* Also if no answer comes: then it may be. */
 	client->hold.paused = true;
-	if (post(client, id, "pause", &reply, err) < 0)
+	if (eng_call_about(client, &req, "/containers/%s/pause", id, &reply, err) < 0)
 		return -1;
 	if (reply.status == 204)
 		return 0;
@@ -125,8 +113,9 @@ static int pause_once(struct eng_client *client, const char *id, struct sb_err *
 int eng_unpause(struct eng_client *client, const char *id, struct sb_err *err)
 {
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
+	struct eng_http_req req = {.method = "POST"};
 
-	if (post(client, id, "unpause", &reply, err) < 0)
+	if (eng_call_about(client, &req, "/containers/%s/unpause", id, &reply, err) < 0)
 		return -1;
 	if (reply.status == 204)
 		return 0;
