@@ -206,6 +206,13 @@ bool sys_is_same(const struct stat *a, const struct stat *b)
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
+bool sys_has_name(const struct stat *file, int dirfd, const char *name)
+{
+	struct stat there;
+
+	return fstatat(dirfd, name, &there, AT_SYMLINK_NOFOLLOW) == 0 && sys_is_same(file, &there);
+}
+
 int sys_know_self(struct sys_self *self)
 {
 	int fd = sys_open_self();

@@ -42,6 +42,8 @@ void sys_undumpable(void);
 int sys_digest(int fd, char hex[SHA256_HEX]);
 /* Is it the same file, of whatever name? */
 bool sys_is_same(const struct stat *a, const struct stat *b);
+/* Does it have that name in the directory, itself and not by a link? */
+bool sys_has_name(const struct stat *file, int dirfd, const char *name);
 /* The own executable: which file it is, and the digest of that. Nobody can write to it as long as
    it runs (ETXTBSY), so it is the digest of the same file under any other name, too. */
 struct sys_self {

@@ -174,10 +174,8 @@ static int copy_self(struct graft *graft, struct fail *fail)
 static void take_back(const struct graft *graft)
 {
 	const char *name = graft->spec.staged;
-	struct stat st;
 
-	if (graft->placed && fstatat(graft->home.fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		sys_is_same(&st, &graft->copy))
+	if (graft->placed && sys_has_name(&graft->copy, graft->home.fd, name))
 		unlinkat(graft->home.fd, name, 0);
 	if (graft->made && tree_rmdir(graft->parent, graft->leaf) == 0)
 		tree_put_back_from(graft->parent, graft->leaf);

@@ -155,11 +155,10 @@ static int open_lock(const struct home *home)
 /* Is the lock file we hold still the one that others would open? */
 static bool is_current_lock(const struct home *home)
 {
-	struct stat held, there;
+	struct stat held;
 
 	return fstat(home->lock, &held) == 0 && is_own_file(&held) &&
-	       fstatat(home->fd, HOME_LOCK, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       sys_is_same(&held, &there);
+	       sys_has_name(&held, home->fd, HOME_LOCK);
 }
 
 static int take_lock(struct home *home, int64_t deadline, struct fail *fail)
@@ -433,10 +432,10 @@ bool home_has(const struct home *home, const char *hex)
 
 static bool is_same_file(int dirfd, const char *one, const char *other)
 {
-	struct stat a, b;
+	struct stat st;
 
-	return fstatat(dirfd, one, &a, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       fstatat(dirfd, other, &b, AT_SYMLINK_NOFOLLOW) == 0 && sys_is_same(&a, &b);
+	return fstatat(dirfd, one, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       sys_has_name(&st, dirfd, other);
 }
 
 int home_link(const struct home *home, const char *from, const char *name)

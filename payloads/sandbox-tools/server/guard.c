@@ -29,11 +29,10 @@ static const struct {
 
 static bool has_lock(const struct server *server)
 {
-	struct stat held, there;
+	struct stat held;
 
 	return fstat(server->lock, &held) == 0 &&
-	       fstatat(server->place.fd, PLACE_SERVER_LOCK, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       sys_is_same(&held, &there);
+	       sys_has_name(&held, server->place.fd, PLACE_SERVER_LOCK);
 }
 
 /* Then it is all being removed, and not by accident. */
@@ -110,11 +109,10 @@ static bool check(struct server *server)
 /* Only what is our log: in the foreground output goes where the caller likes. */
 static void bound_log(const struct server *server, int fd, const char *name)
 {
-	struct stat st, log;
+	struct stat st;
 
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > PLACE_LOG_MAX &&
-		fstatat(server->place.fd, name, &log, AT_SYMLINK_NOFOLLOW) == 0 &&
-		sys_is_same(&st, &log) && ftruncate(fd, 0) < 0)
+		sys_has_name(&st, server->place.fd, name) && ftruncate(fd, 0) < 0)
 		return;
 }
 
