@@ -626,36 +626,30 @@ int files_unlink(const json_t *links, const char *path)
 	return removed;
 }
 
-int files_remove_parents(const json_t *parents, size_t from)
+/* Number of those, from the last to the one at 'from', of which 'act' returned 0. */
+static int act_backwards(const json_t *paths, size_t from, int (*act)(int dirfd, const char *name))
 {
-	int removed = 0;
+	int count = 0;
 
-	for (size_t i = json_array_size(parents); i > from; i--) {
-		const char *path = json_string_value(json_array_get(parents, i - 1));
+	for (size_t i = json_array_size(paths); i > from; i--) {
+		const char *path = json_string_value(json_array_get(paths, i - 1));
 		char leaf[NAME_MAX + 1];
 		int dir = path ? tree_open_parent(path, leaf, NULL) : -1;
 
 		if (dir < 0)
 			continue;
-		removed += tree_rmdir(dir, leaf) == 0;
+		count += act(dir, leaf) == 0;
 		close(dir);
 	}
-	return removed;
+	return count;
+}
+
+int files_remove_parents(const json_t *parents, size_t from)
+{
+	return act_backwards(parents, from, tree_rmdir);
 }
 
 int files_put_back(const json_t *aside, size_t from)
 {
-	int restored = 0;
-
-	for (size_t i = json_array_size(aside); i > from; i--) {
-		const char *path = json_string_value(json_array_get(aside, i - 1));
-		char leaf[NAME_MAX + 1];
-		int dir = path ? tree_open_parent(path, leaf, NULL) : -1;
-
-		if (dir < 0)
-			continue;
-		restored += tree_put_back(dir, leaf) == 0;
-		close(dir);
-	}
-	return restored;
+	return act_backwards(aside, from, tree_put_back);
 }
