@@ -490,8 +490,6 @@ static void undo(struct install *in)
 		undo_first(in);
 }
 
-static const char *const was_words[] = {WIRE_WERE(WIRE_WORD)};
-
 static enum wire_was was(const struct install *in)
 {
 	bool same = in->target.was == FILES_SAME ||
@@ -510,7 +508,7 @@ static int report_user(struct install *in)
 	if (in->spec.staged)
 		unlinkat(in->home.fd, in->spec.staged, 0);
 	if (receipt)
-		json_object_set_new(receipt, WIRE_WAS, json_string(was_words[WAS_USERS]));
+		receipt_put_was(receipt, WAS_USERS);
 	return receipt_print(receipt, 0);
 }
 
@@ -537,7 +535,7 @@ static int report(struct install *in)
 	if (receipt) {
 		for (size_t i = 0; i < ARRAY_SIZE(copied); i++)
 			json_object_set(receipt, copied[i], json_object_get(in->server, copied[i]));
-		json_object_set_new(receipt, WIRE_WAS, json_string(was_words[was(in)]));
+		receipt_put_was(receipt, was(in));
 		json_object_set_new(receipt, WIRE_STARTED, json_boolean(in->started));
 		json_object_set_new(receipt, WIRE_PATH, json_string(in->spec.path));
 		if (json_array_size(aside) > 0)

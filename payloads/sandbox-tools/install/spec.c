@@ -264,6 +264,13 @@ json_t *receipt_new(const struct spec *spec, int ok)
 		"{s:i, s:s, s:b}", WIRE_RECEIPT, WIRE_VERSION, WIRE_NONCE, nonce, WIRE_OK, ok);
 }
 
+void receipt_put_was(json_t *receipt, enum wire_was was)
+{
+	static const char *const words[] = {WIRE_WERE(WIRE_WORD)};
+
+	json_object_set_new(receipt, WIRE_WAS, json_string(words[was]));
+}
+
 int receipt_print(json_t *receipt, int status)
 {
 	static const char broken[] = "{\"" WIRE_RECEIPT "\":" STRING(

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "payloads/lib/fail.h"
+#include "payloads/lib/wire.h"
 
 #define SPEC_LINE_MAX 65536
 #define SPEC_PATH_MAX 1024
@@ -50,6 +51,8 @@ void spec_release(struct spec *spec);
 
 /* Start of a receipt: a new object with the members that all have. */
 json_t *receipt_new(const struct spec *spec, int ok);
+/* What was there before. */
+void receipt_put_was(json_t *receipt, enum wire_was was);
 /* Prints a receipt, stolen, and returns the exit status. */
 int receipt_print(json_t *receipt, int status);
 /* The receipt of a failure: its word is that of fail->code, or follows from fail->error. */

@@ -18,8 +18,6 @@
 #include "payloads/sandbox-tools/install/process.h"
 #include "payloads/sandbox-tools/install/spec.h"
 
-static const char *const was_words[] = {WIRE_WERE(WIRE_WORD)};
-
 static int report(const struct spec *spec, int removed, bool is_users, bool stands)
 {
 	json_t *receipt = receipt_new(spec, 1);
@@ -29,7 +27,7 @@ static int report(const struct spec *spec, int removed, bool is_users, bool stan
 	if (receipt && stands)
 		json_object_set_new(receipt, WIRE_STANDS, json_true());
 	if (receipt && is_users)
-		json_object_set_new(receipt, WIRE_WAS, json_string(was_words[WAS_USERS]));
+		receipt_put_was(receipt, WAS_USERS);
 	return receipt_print(receipt, 0);
 }
 
