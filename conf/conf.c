@@ -139,8 +139,8 @@ static int try_place(
 		return rc;
 	rc = load_file(path, ret, err);
 	if (rc > 0 && place->must_exist)
-		return sb_err_set(err, SB_USAGE, "cannot load the rules: there is no '%s' (%s)",
-			path, place->why);
+		return sb_err_set(err, SB_USAGE,
+			"cannot load the rules: '%s' does not exist (from %s)", path, place->why);
 	if (rc == 0)
 		(*ret)->why = place->why;
 	return rc;

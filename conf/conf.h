@@ -23,8 +23,8 @@ struct conf_payload {
 
 /*
  * One tested fact: it holds if any of the values is the container's. Values of SB_FACT_IMAGE and
- * SB_FACT_CLIENT are globs in which `*` stands for any text; of SB_FACT_FAMILY, it is enough to be
- * one of the words; all others are compared as they are.
+ * SB_FACT_CLIENT are globs in which `*` stands for any text; of SB_FACT_FAMILY and SB_FACT_CAPS, it
+ * is enough to be one of the words; all others are compared as they are.
  */
 struct conf_test {
 	enum sb_fact fact;
@@ -33,10 +33,12 @@ struct conf_test {
 	size_t count;
 };
 
-/* Who the service is in the container. */
+/* The user that the service runs as. */
 enum conf_service {
-	CONF_ROOT, /* root, out of reach for all others */
-	CONF_USER, /* the user that the container itself runs as */
+	CONF_UNSAID, /* CONF_AUTO for inspect_ai, CONF_ROOT for all other clients */
+	CONF_ROOT,   /* root; other users cannot reach it */
+	CONF_USER,   /* the user that the container itself runs as */
+	CONF_AUTO,   /* root, or that user if root could not switch to others */
 };
 
 struct conf_rule {
@@ -76,13 +78,13 @@ int conf_load(const char *file, struct conf **ret, struct sb_err *err) sb_must_c
 int conf_parse(const char *text, size_t len, const char *name, const char *dir, struct conf **ret,
 	struct sb_err *err) sb_must_check;
 
-/* "root" or "user". */
+/* "root", "user" or "auto"; "" for CONF_UNSAID. */
 const char *conf_service_name(enum conf_service service);
 
 void conf_free(struct conf *conf);
 void conf_freep(struct conf **conf);
 
-/* The facts that any rule tests: all that has to be known to decide. */
+/* The facts that any rule tests: those that must be known to decide. */
 sb_fact_set conf_facts(const struct conf *conf);
 
 #endif

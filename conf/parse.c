@@ -4,6 +4,7 @@
 #include "conf/path.h"
 #include "conf/rule.h"
 #include "conf/yaml.h"
+#include "engine/caps.h"
 #include "engine/text.h"
 
 #include <limits.h>
@@ -16,6 +17,7 @@ enum {
 	MAX_LINKS = 16,
 	MAX_START = 8,
 	MAX_NAME = 64,
+	MAX_VALUE = 255,
 };
 
 static const char default_path[] = "/var/tmp/.da7be258e003d428/inspect-sandbox-tools";
@@ -39,7 +41,7 @@ struct field {
 #define fail(r, at, ...) yml_error((r)->err, (r)->name, at, __VA_ARGS__)
 
 static const char *const kind_names[] = {
-	[YML_TEXT] = "a text",
+	[YML_TEXT] = "a string",
 	[YML_LIST] = "a list",
 	[YML_MAPPING] = "a mapping",
 };
@@ -62,7 +64,7 @@ static int unknown_key(const struct reader *r, const struct yml_node *node,
 	for (size_t i = 0; i < count; i++)
 		len += (size_t)snprintf(
 			known + len, sizeof(known) - len, "%s%s", i ? ", " : "", fields[i].name);
-	return fail(r, node->key_at, "unknown key '%s'; known here: %s", node->key, known);
+	return fail(r, node->key_at, "unknown key '%s'; known keys: %s", node->key, known);
 }
 
 static int check_keys(const struct reader *r, const struct yml_node *map,
@@ -129,7 +131,7 @@ static int need_count(
 	if (node->count < least)
 		return fail(r, node->at, "'%s' is empty", node->key);
 	if (node->count > most)
-		return fail(r, node->at, "'%s' has %zu items; the most are %zu", node->key,
+		return fail(r, node->at, "'%s' has %zu items; at most %zu are allowed", node->key,
 			node->count, most);
 	return 0;
 }
@@ -154,8 +156,8 @@ static int read_source(const struct reader *r, const struct yml_node *node, void
 	else if (!strcmp(node->text, "file"))
 		payload->source = CONF_FILE;
 	else
-		return fail(
-			r, node->at, "unknown source '%s'; known are embedded, file", node->text);
+		return fail(r, node->at, "unknown source '%s'; known sources: embedded, file",
+			node->text);
 	return 0;
 }
 
@@ -165,7 +167,7 @@ static int read_payload_path(const struct reader *r, const struct yml_node *node
 	sb_autobuf struct sb_buf path = SB_BUF_INIT(PATH_MAX - 1);
 
 	if (payload->source != CONF_FILE)
-		return fail(r, node->key_at, "'path' is for 'source: file' only");
+		return fail(r, node->key_at, "'path' needs 'source: file'");
 	if (!*node->text)
 		return fail(r, node->at, "'path' is empty");
 	if (*node->text != '/' && !r->dir)
@@ -196,8 +198,7 @@ static int read_format(const struct reader *r, const struct yml_node *node, void
 		return 0;
 	if (!strcmp(node->text, "tar"))
 		return fail(r, node->at,
-			"format 'tar' is not supported by this version, only "
-			"'binary' is");
+			"format 'tar' is not supported by this version; only 'binary' is");
 	return fail(r, node->at, "unknown format '%s'; only 'binary' is supported", node->text);
 }
 
@@ -233,8 +234,8 @@ static int read_payload(
 
 	if (!is_name(node->key))
 		return fail(r, node->key_at,
-			"a payload's name is up to %d of a-z, A-Z, 0-9, '.', "
-			"'_' and '-', and begins with a letter or digit",
+			"a payload's name must be up to %d of a-z, A-Z, 0-9, '.', '_' and '-', "
+			"and begin with a letter or digit",
 			MAX_NAME);
 	snprintf(what, sizeof(what), "payload '%s'", node->key);
 	payload->line = node->key_at.line;
@@ -245,7 +246,7 @@ static int read_payload(
 		return -1;
 	if (payload->source == CONF_EMBEDDED && !is_embedded_name(node->key))
 		return fail(r, node->key_at,
-			"an embedded payload is named 'tools-<arch>', not '%s'", node->key);
+			"an embedded payload must be named 'tools-<arch>', not '%s'", node->key);
 	if (payload->source == CONF_FILE && !payload->path)
 		return fail(r, node->at, "%s is from a file and needs the key 'path'", what);
 	if (payload->source == CONF_FILE && !*payload->sha256)
@@ -290,12 +291,10 @@ static int check_link(
 	if (why)
 		return fail(r, item->at, "'%s' cannot be a link: %s", item->text, why);
 	if (path_overlaps(item->text, path))
-		return fail(r, item->at, "the link '%s' and the path '%s' are in each other's way",
-			item->text, path);
+		return fail(r, item->at, "the link '%s' overlaps the path '%s'", item->text, path);
 	for (const struct yml_node *other = list->first; other != item; other = other->next)
 		if (path_overlaps(item->text, other->text))
-			return fail(r, item->at,
-				"the link '%s' and that on line %d are in each other's way",
+			return fail(r, item->at, "the link '%s' overlaps the one on line %d",
 				item->text, other->at.line);
 	return 0;
 }
@@ -362,7 +361,7 @@ static int check_known(const struct reader *r, const struct yml_node *item, enum
 			known + len, sizeof(known) - len, "%s%s", len ? ", " : "", *value);
 	if (*value)
 		return 0;
-	return fail(r, item->at, "there is no %s '%s'; known are %s", sb_fact_name(fact),
+	return fail(r, item->at, "unknown %s '%s'; known values: %s", sb_fact_name(fact),
 		item->text, known);
 }
 
@@ -375,10 +374,15 @@ static int check_value(const struct reader *r, const struct yml_node *item, enum
 		return 0;
 	if (!*item->text)
 		return fail(r, item->at, "an empty value matches nothing");
-	if (strlen(item->text) >= SB_FACT_MAX)
-		return fail(r, item->at, "a value is longer than %d bytes", SB_FACT_MAX - 1);
+	if (strlen(item->text) > MAX_VALUE)
+		return fail(r, item->at, "a value is longer than %d bytes", MAX_VALUE);
 	if (fact == SB_FACT_FAMILY && strchr(item->text, ' '))
-		return fail(r, item->at, "a family is one word: '%s'", item->text);
+		return fail(r, item->at, "a family must be one word, not '%s'", item->text);
+	if (fact == SB_FACT_CAPS && !eng_caps_is_word(item->text))
+		return fail(r, item->at,
+			"unknown capability '%s'; write it like 'setuid', or 'none' for no capability at "
+			"all",
+			item->text);
 	return check_known(r, item, fact);
 }
 
@@ -387,7 +391,7 @@ static int check_values(const struct reader *r, const struct yml_node *node, enu
 	if (node->kind == YML_TEXT)
 		return check_value(r, node, fact);
 	if (node->kind != YML_LIST)
-		return fail(r, node->at, "'%s' must be a text or a list of texts", node->key);
+		return fail(r, node->at, "'%s' must be a string or a list of strings", node->key);
 	if (need_count(r, node, 1, YML_MAX_NODES) < 0)
 		return -1;
 	for (const struct yml_node *item = node->first; item; item = item->next) {
@@ -434,7 +438,7 @@ static int unknown_fact(const struct reader *r, const struct yml_node *node)
 	for (unsigned i = 0; i < SB_FACT_COUNT; i++)
 		len += (size_t)snprintf(
 			known + len, sizeof(known) - len, "%s%s", i ? ", " : "", sb_fact_name(i));
-	return fail(r, node->key_at, "unknown fact '%s'; known are %s", node->key, known);
+	return fail(r, node->key_at, "unknown fact '%s'; known facts: %s", node->key, known);
 }
 
 static int read_when(const struct reader *r, const struct yml_node *node, void *into)
@@ -465,11 +469,13 @@ static int read_use(const struct reader *r, const struct yml_node *node, void *i
 		if (!strcmp(r->conf->payloads[i].name, node->text))
 			rule->use = &r->conf->payloads[i];
 	if (!rule->use)
-		return fail(r, node->at, "there is no payload '%s' under 'payloads'", node->text);
+		return fail(
+			r, node->at, "payload '%s' is not defined under 'payloads'", node->text);
 	return 0;
 }
 
-static const char *const service_names[] = {[CONF_ROOT] = "root", [CONF_USER] = "user"};
+static const char *const service_names[] = {
+	[CONF_UNSAID] = "", [CONF_ROOT] = "root", [CONF_USER] = "user", [CONF_AUTO] = "auto"};
 
 const char *conf_service_name(enum conf_service service)
 {
@@ -480,12 +486,13 @@ static int read_service(const struct reader *r, const struct yml_node *node, voi
 {
 	struct conf_rule *rule = into;
 
-	for (unsigned i = 0; i < SB_ARRAY_SIZE(service_names); i++)
+	for (unsigned i = CONF_ROOT; i < SB_ARRAY_SIZE(service_names); i++)
 		if (!strcmp(node->text, service_names[i])) {
 			rule->service = i;
 			return 0;
 		}
-	return fail(r, node->at, "unknown service '%s'; known are root, user", node->text);
+	return fail(
+		r, node->at, "unknown service '%s'; known values: root, user, auto", node->text);
 }
 
 static int read_graft(const struct reader *r, const struct yml_node *node, void *into)
@@ -494,7 +501,7 @@ static int read_graft(const struct reader *r, const struct yml_node *node, void 
 
 	rule->graft = !strcmp(node->text, "true");
 	if (!rule->graft && strcmp(node->text, "false") != 0)
-		return fail(r, node->at, "'graft' is 'true' or 'false', not '%s'", node->text);
+		return fail(r, node->at, "'graft' must be 'true' or 'false', not '%s'", node->text);
 	return 0;
 }
 
@@ -568,8 +575,8 @@ static int refuse_ties(const struct reader *r)
 
 		if (certain)
 			return fail(r, ((struct yml_pos){b->line, b->column}),
-				"this rule and that at %s:%d:%d test the same things for the same "
-				"values, so that neither is more specific",
+				"this rule and the one at %s:%d:%d test the same facts for the "
+				"same values, so neither is more specific",
 				r->name, a->line, a->column);
 	}
 	return 0;

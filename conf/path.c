@@ -50,19 +50,19 @@ static bool is_shared(const char *path, size_t len)
 static const char *unclean(const char *path)
 {
 	if (*path != '/')
-		return "not absolute";
+		return "it is not absolute";
 	if (strlen(path) > MAX_PATH)
-		return "longer than 255 bytes";
+		return "it is longer than 255 bytes";
 	for (const char *p = path; *p; p++)
 		if (*p < ' ' || *p > '~')
-			return "not printable ASCII";
+			return "it is not printable ASCII";
 	for (const char *p = path; *p; p += 1 + strcspn(p + 1, "/")) {
 		size_t n = strcspn(p + 1, "/");
 
 		if (n == 0)
-			return "a slash too many";
+			return "it has a slash too many";
 		if (p[1] == '.' && (n == 1 || (n == 2 && p[2] == '.')))
-			return "'.' or '..' in it";
+			return "it contains '.' or '..'";
 	}
 	return NULL;
 }
@@ -94,18 +94,18 @@ const char *path_unfit(const char *path, enum path_role role)
 		return why;
 	for (size_t i = 0; i < SB_ARRAY_SIZE(virtual_below); i++)
 		if (is_below(path, len, virtual_below[i]))
-			return "not in a file system for files";
+			return "it is in a file system that cannot hold files";
 	if (is_shared(path, len))
-		return "a well-known directory";
+		return "it is a well-known directory";
 	if (is_own(path))
-		return "sbinject and its service have files of their own there";
+		return "sbinject and its service keep files of their own there";
 	if (role == PATH_LINK)
 		return NULL;
 	dir_len = (size_t)(strrchr(path, '/') - path);
 	if (dir_len == 0)
 		return "it needs a directory of its own, which becomes private to root";
 	if (is_shared(path, dir_len))
-		return "its directory becomes private to root, but is a well-known one";
+		return "its directory would become private to root, but is a well-known one";
 	return NULL;
 }
 

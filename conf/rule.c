@@ -37,6 +37,12 @@ static bool glob_matches(const char *glob, const char *text)
 	return !*glob;
 }
 
+/* The container's value is several words, and one of them is enough. */
+static bool is_word_fact(enum sb_fact fact)
+{
+	return fact == SB_FACT_FAMILY || fact == SB_FACT_CAPS;
+}
+
 static bool has_word(const char *words, const char *word)
 {
 	size_t len = strlen(word);
@@ -55,7 +61,7 @@ static bool value_holds(enum sb_fact fact, const char *wanted, const char *actua
 {
 	if (is_glob_fact(fact))
 		return glob_matches(wanted, actual);
-	if (fact == SB_FACT_FAMILY)
+	if (is_word_fact(fact))
 		return has_word(actual, wanted);
 	return !strcmp(wanted, actual);
 }
@@ -180,7 +186,7 @@ static void explain(const struct conf *conf, const struct conf_rule *a, const st
 		return;
 	sb_text_clean(seen, sizeof(seen), sb_buf_str(&all), all.len);
 	if (!a)
-		sb_err_set(err, SB_UNSUPPORTED, "no rule of '%s' matches %s; see 'sbinject rules'",
+		sb_err_set(err, SB_UNSUPPORTED, "no rule in '%s' matches %s; see 'sbinject rules'",
 			conf->file, seen);
 	else
 		sb_err_set(err, SB_UNSUPPORTED,
@@ -233,7 +239,7 @@ static enum overlap overlap_of_values(enum sb_fact fact, const char *a, const ch
 {
 	if (!strcmp(a, b))
 		return SURELY;
-	if (fact == SB_FACT_FAMILY)
+	if (is_word_fact(fact))
 		return MAYBE;
 	if (!is_glob_fact(fact))
 		return NEVER;

@@ -2,9 +2,9 @@
 /*
  * Choosing the rule for a container: pure, no input or output.
  *
- * Of the rules whose tests all hold, the one is taken that is more specific than every other: the
- * set of what it tests (labels counted by key) strictly includes the other's. Anything else is a
- * tie, and an error.
+ * Of the rules whose tests all hold, the most specific one is chosen: the set of what it tests
+ * (labels counted by key) strictly includes that of every other. Anything else is a tie, and an
+ * error.
  */
 #ifndef CONF_RULE_H
 #define CONF_RULE_H
@@ -21,12 +21,11 @@ const struct conf_test *rule_first_failed(
 	const struct conf_rule *rule, const struct sb_facts *facts);
 
 /*
- * Two rules that could both hold for one container with neither more specific, and no third rule
- * that is more specific than both and takes all such containers: found without a container.
- * `certain` when they test the same things and share values of each, so that a container of those
- * values matches both (conf_parse refuses these). Two different globs, or two different families,
- * may or may not have a container in common: never certain. Iterates: start with *i = *j = 0; false
- * at the end.
+ * Find two rules that could both match one container, where neither is more specific, and no third
+ * rule is more specific than both for all such containers. Needs no container. `certain` when they
+ * test the same things and share values of each, so that a container of those values matches both
+ * (conf_parse refuses these). Two different globs, or two different families, may or may not have a
+ * container in common: never certain. Iterates: start with *i = *j = 0; false at the end.
  */
 bool rule_next_tie(const struct conf *conf, size_t *i, size_t *j, bool *certain);
 

@@ -62,16 +62,16 @@ int trust_check(int fd, const char *path, struct sb_err *err)
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
-		return sb_err_set(err, SB_USAGE, "cannot look at '%s': %s", path, strerror(errno));
+		return sb_err_set(err, SB_USAGE, "cannot examine '%s': %s", path, strerror(errno));
 	if (!is_trusted(st.st_uid))
 		return sb_err_set(err, SB_USAGE,
-			"'%s' belongs to user %lu, who is neither root nor you; rules decide what "
-			"runs as root in containers: use a copy of your own",
+			"'%s' belongs to user %lu, who is neither root nor you; rules decide "
+			"what runs as root in containers, so use your own copy",
 			path, (unsigned long)st.st_uid);
 	if (others_write(fd, &st))
 		return sb_err_set(err, SB_USAGE,
-			"'%s' can be written to by others (mode %04o); rules decide what runs as "
-			"root in containers: 'chmod go-w' it",
+			"'%s' is writable by others (mode %04o); rules decide what runs as "
+			"root in containers, so run 'chmod go-w' on it",
 			path, (unsigned)st.st_mode & 07777);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who can change a rules file decides what runs as root in containers. That may be root and the
- * user, nobody else: not the file, and not by putting another in its place.
+ * Whoever can change a rules file decides what runs as root in containers. Only root and the user
+ * may be able to change it, or to put another file in its place.
  */
 #ifndef CONF_TRUST_H
 #define CONF_TRUST_H
@@ -9,8 +9,8 @@
 #include "engine/err.h"
 
 /*
- * SB_USAGE that names the cause if others can change what is open as `fd`; `path` stands in the
- * message. The user is the one that sbinject runs as or, when that is root by sudo, the one who
+ * Fail with SB_USAGE, naming the cause, if others can change what is open as `fd`; `path` is for
+ * the message. The user is the one that sbinject runs as or, when that is root by sudo, the one who
  * called sudo as well. A group may write if it is that user's own, as "umask 002" supposes; to a
  * directory, anybody if it is sticky; and to what is mounted read-only nobody can.
  */

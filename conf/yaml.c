@@ -137,7 +137,7 @@ static int check_text(struct builder *b, struct yml_pos at, const char *text, si
 
 		if (n == 0)
 			return yml_error(b->err, b->name, at,
-				"unprintable character in a text (byte 0x%02x)",
+				"unprintable character in a string (byte 0x%02x)",
 				(unsigned char)text[i]);
 		i += n;
 	}
@@ -204,7 +204,7 @@ static int open_node(struct builder *b, enum yml_kind kind, struct yml_pos at)
 	struct yml_node *node;
 
 	if (wants_key(b))
-		return yml_error(b->err, b->name, at, "a key must be a text");
+		return yml_error(b->err, b->name, at, "a key must be a string");
 	if (b->depth == YML_MAX_DEPTH)
 		return yml_error(
 			b->err, b->name, at, "nested more than %d levels deep", YML_MAX_DEPTH);
@@ -245,7 +245,8 @@ static int on_close(struct builder *b, const yaml_event_t *event)
 /* What was meant is nearly always a pattern such as *:latest. */
 static int fail_alias(struct builder *b, const yaml_mark_t *mark)
 {
-	return yml_error(b->err, b->name, pos_of(mark), "a text that begins with '*' needs quotes");
+	return yml_error(
+		b->err, b->name, pos_of(mark), "a string that begins with '*' needs quotes");
 }
 
 static int on_alias(struct builder *b, const yaml_event_t *event)

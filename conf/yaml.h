@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of YAML that a rules file is written in, as a small tree: texts, lists and mappings,
- * each with its place. It interprets nothing: `12`, `on` and `0x1f` are the texts they look like.
- * What makes YAML surprising is refused: anchors, aliases, tags, directives, several documents,
- * duplicate keys, keys that are not texts, values that are missing or null, and characters that do
- * not print.
+ * The part of YAML that a rules file is written in, as a small tree: strings, lists and mappings,
+ * each with its place. It interprets nothing: `12`, `on` and `0x1f` are strings. What makes YAML
+ * surprising is refused: anchors, aliases, tags, directives, several documents, duplicate keys,
+ * keys that are not strings, values that are missing or null, and unprintable characters.
  */
 #ifndef CONF_YAML_H
 #define CONF_YAML_H

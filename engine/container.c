@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/client.h"
 
+#include "engine/caps.h"
 #include "engine/text.h"
 
 #include <ctype.h>
@@ -124,7 +125,7 @@ int eng_container_parse(
 	c->doc = json_incref(doc);
 	c->id = text_at(doc, "Id");
 	if (!sb_is_hex64(c->id))
-		return sb_err_set(err, SB_FAILED, "the engine tells of a container without an id");
+		return sb_err_set(err, SB_FAILED, "the engine describes a container without an id");
 	c->name = text_at(doc, "Name");
 	c->name += *c->name == '/';
 	c->state = state_word(doc);
@@ -139,6 +140,9 @@ int eng_container_parse(
 		c->labels = NULL;
 	c->read_only = sb_json_bool(doc, "HostConfig.ReadonlyRootfs");
 	c->privileged = sb_json_bool(doc, "HostConfig.Privileged");
+	c->root_caps = eng_caps_of_root(kind == ENG_PODMAN ? ENG_CAPS_PODMAN : ENG_CAPS_DOCKER,
+		c->privileged, sb_json_at(doc, "HostConfig.CapAdd"),
+		sb_json_at(doc, "HostConfig.CapDrop"));
 	return parse_mounts(kind, c, err);
 }
 
@@ -152,8 +156,8 @@ static int fail_inspect(const struct eng_client *client, const struct eng_http_r
 			err, why->code, "container '%s' is ambiguous: %s", ref, why->cause);
 	if (why->code == SB_NO_CONTAINER)
 		return sb_err_set(err, SB_NO_CONTAINER,
-			"no container '%s' on %s at '%s'; 'sbinject ls' shows those that run", ref,
-			eng_client_kind_name(client), client->endpoint->url);
+			"no container '%s' on %s at '%s'; 'sbinject ls' lists the running ones",
+			ref, eng_client_kind_name(client), client->endpoint->url);
 	return eng_refused(client, reply, why->code, "look up a container", err);
 }
 
@@ -180,7 +184,7 @@ int eng_container_inspect(
 	/* As inspecting tells it. */
 	ref += *ref == '/';
 	if (!is_name(ref))
-		return sb_err_set(err, SB_USAGE, "'%s' cannot be a container's name", ref);
+		return sb_err_set(err, SB_USAGE, "'%s' is not a valid container name", ref);
 	if (eng_path_begin(client, &path, err) < 0 || sb_buf_adds(&path, "/containers/", err) < 0 ||
 		eng_http_escape(&path, ref, err) < 0 || sb_buf_adds(&path, "/json", err) < 0 ||
 		eng_get_json(client, path.data, &doc, &reply, err) < 0)
@@ -201,8 +205,17 @@ static const char *const state_advice[][2] = {
 	{"created", "start it first"},
 	{"exited", "start it first"},
 	{"restarting", "wait until it runs; see its log for why it restarts"},
-	{"dead", "it has to be removed"},
+	{"dead", "remove it"},
 };
+
+/* As the engine reads it: a user, and after a colon a group, each by name or number. */
+bool eng_container_is_roots(const struct eng_container *container)
+{
+	const char *user = container->user;
+	size_t len = strcspn(user, ":");
+
+	return strspn(user, "0") == len || (len == 4 && !strncmp(user, "root", len));
+}
 
 bool eng_container_runs(const struct eng_container *container)
 {
@@ -234,7 +247,7 @@ int64_t eng_container_uptime(const struct eng_container *container)
 
 int eng_container_need_running(const struct eng_container *container, struct sb_err *err)
 {
-	const char *advice = "it has to run";
+	const char *advice = "it must be running";
 
 	if (eng_container_runs(container))
 		return 0;

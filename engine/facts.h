@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What can be known of a container and tested by a rule. recon/ fills it, conf/ matches on it. An
- * empty value is "unknown": no rule that tests the fact matches.
+ * What can be known about a container and tested by a rule. recon/ fills it, conf/ matches on it.
+ * An empty value is "unknown": no rule that tests the fact matches.
  */
 #ifndef ENGINE_FACTS_H
 #define ENGINE_FACTS_H
@@ -20,13 +20,15 @@ enum sb_fact {
 	SB_FACT_VERSION,      /* os-release VERSION_ID: "12" */
 	SB_FACT_FAMILY,	      /* ID and ID_LIKE, blank-separated: "ubuntu debian" */
 	SB_FACT_IMAGE,	      /* the image's name as the container was made from it */
+	SB_FACT_USER,	      /* whose it runs as: "root", or a name or number */
+	SB_FACT_CAPS,	      /* what root has in it: "chown setgid setuid", "none" */
 	SB_FACT_ENGINE,	      /* "docker" or "podman" */
 	SB_FACT_CLIENT,	      /* --client: "inspect_ai 0.3.252" */
 	SB_FACT_LABEL,	      /* the container's labels: in `labels`, not in `value` */
 	SB_FACT_COUNT
 };
 
-enum { SB_FACT_MAX = 256 };
+enum { SB_FACT_MAX = 512 };
 
 struct sb_facts {
 	char value[SB_FACT_COUNT][SB_FACT_MAX];
@@ -42,7 +44,7 @@ const char *sb_fact_name(enum sb_fact fact);
 /* The fact of that key, or SB_FACT_COUNT. */
 enum sb_fact sb_fact_by_name(const char *name);
 
-/* Set one value; one that does not fit makes the fact unknown. */
+/* Set one value. If it does not fit, the fact becomes unknown. */
 void sb_fact_put(struct sb_facts *facts, enum sb_fact fact, const char *value);
 
 #endif

@@ -21,7 +21,7 @@ struct elf_info {
 	bool big_endian;
 	unsigned machine;    /* e_machine */
 	const char *arch;    /* constant: the OCI word of the machine, "" if it has none */
-	const char *variant; /* constant: "v8" for arm64; "" where the header does not tell */
+	const char *variant; /* constant: "v8" for arm64; "" if the header does not say */
 	enum elf_type type;
 	enum elf_linkage linkage;
 	char interp[256]; /* PT_INTERP: an absolute path of printable ASCII; "" without a sane one

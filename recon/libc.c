@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "recon/libc.h"
 
-#include "recon/io.h"
-
 #include <string.h>
 
 /* A glibc loader is a little over 200 kB, with the banner in its last third. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which C library the dynamic programs of a container are linked with, and, where one small read
- * can tell, its version.
+ * Which C library the dynamic programs of a container are linked with, and its version, if one
+ * small read can find it.
  */
 #ifndef RECON_LIBC_H
 #define RECON_LIBC_H
 
-#include "recon/recon.h"
+#include "recon/io.h"
 
 enum { RECON_VERSION_MAX = 32 };
 
@@ -16,7 +16,7 @@ const char *recon_libc_of_loader(const char *interp);
 /*
  * The version of the libc that `interp` belongs to. glibc: from the name that the loader is a link
  * to (before 2.34: ld-2.31.so), else from the banner in the loader. musl: from apk's list of
- * packages. "" when that does not tell.
+ * packages. "" if that does not say.
  */
 int recon_libc_version(const struct recon_io *io, const char *interp, char ret[RECON_VERSION_MAX],
 	struct sb_err *err) sb_must_check;

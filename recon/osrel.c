@@ -53,39 +53,67 @@ static bool is_escaped(char quote, char next)
 	return quote == 0 || (quote == '"' && strchr("\"\\$`", next));
 }
 
+/* A value that is being read. */
+struct reading {
+	struct span value;
+	size_t at;
+	char quote; /* the one that is open, or 0 */
+};
+
+static bool begins_comment(const struct reading *r)
+{
+	return r->quote == 0 && r->value.at[r->at] == '#' && r->at > 0 &&
+	       is_blank(r->value.at[r->at - 1]);
+}
+
+/* Pass over a quote that opens or closes. */
+static bool take_quote(struct reading *r)
+{
+	char c = r->value.at[r->at];
+
+	if (r->quote ? c != r->quote : c != '"' && c != '\'')
+		return false;
+	r->quote = r->quote ? 0 : c;
+	r->at++;
+	return true;
+}
+
+/* The next character, a backslash before it undone; '\0' where there can be none. */
+static char take_char(struct reading *r)
+{
+	char c = r->value.at[r->at++];
+
+	if (c != '\\' || r->quote == '\'')
+		return c;
+	if (r->at == r->value.len || r->value.at[r->at] == '\0')
+		return '\0';
+	return is_escaped(r->quote, r->value.at[r->at]) ? r->value.at[r->at++] : c;
+}
+
 /*
  * Undo the quoting of a value into dst. Blanks in the middle of an unquoted value are kept, as
  * systemd does it. False for a quote without end, a NUL, and a value that does not fit.
  */
 static bool unquote(struct span value, char *dst, size_t size)
 {
+	struct reading r = {value, 0, 0};
 	size_t out = 0;
-	char quote = 0;
 
-	for (size_t i = 0; i < value.len; i++) {
-		char c = value.at[i];
-
-		if (c == '\0' || out + 1 >= size)
+	while (r.at < value.len) {
+		if (out + 1 >= size)
 			return false;
-		if (quote == 0 && c == '#' && i > 0 && is_blank(value.at[i - 1])) {
-			while (out > 0 && is_blank(dst[out - 1]))
-				out--;
+		if (begins_comment(&r))
 			break;
-		}
-		if (quote ? c == quote : c == '"' || c == '\'') {
-			quote = quote ? 0 : c;
+		if (take_quote(&r))
 			continue;
-		}
-		if (c == '\\' && quote != '\'') {
-			if (i + 1 == value.len || value.at[i + 1] == '\0')
-				return false;
-			if (is_escaped(quote, value.at[i + 1]))
-				c = value.at[++i];
-		}
-		dst[out++] = c;
+		dst[out] = take_char(&r);
+		if (dst[out++] == '\0')
+			return false;
 	}
+	while (r.at < value.len && out > 0 && is_blank(dst[out - 1]))
+		out--;
 	dst[out] = '\0';
-	return quote == 0;
+	return r.quote == 0;
 }
 
 static void set_identifiers(char *dst, size_t size, const char *list)

@@ -2,8 +2,8 @@
 /*
  * The os-release file: assignments with shell quoting, one on a line. Pure; nothing is expanded.
  *
- * The last assignment of a name counts, also when it makes no sense: then the value is "". The same
- * for identifiers that are not made of [a-z0-9._-], and for what does not fit (but the free text).
+ * The last assignment of a name counts, even if it is malformed: then the value is "". So is an
+ * identifier that is not made of [a-z0-9._-], and a value that does not fit; only free text is cut.
  */
 #ifndef RECON_OSREL_H
 #define RECON_OSREL_H

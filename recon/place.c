@@ -14,7 +14,7 @@ static const struct own_mount {
 	const char *docker, *podman; /* why not */
 } own_mounts[] = {
 	{"/dev", false, "made by the engine for devices", "made by the engine for devices"},
-	{"/dev/shm", false, "a tmpfs that docker does not reach", "mounted noexec"},
+	{"/dev/shm", false, "a tmpfs that docker cannot reach", "mounted noexec"},
 	{"/proc", false, "not for files", "not for files"},
 	{"/sys", false, "not for files", "not for files"},
 	{"/run", true, NULL, NULL},
@@ -66,9 +66,9 @@ static size_t covers(const char *top, const char *dir)
 static const char *why_not_tmpfs(const struct eng_container *container, enum eng_kind engine)
 {
 	if (engine == ENG_DOCKER)
-		return "a tmpfs that docker does not reach";
+		return "a tmpfs that docker cannot reach";
 	if (!eng_container_runs(container))
-		return "a tmpfs that podman reaches only while the container runs";
+		return "a tmpfs that podman can reach only while the container runs";
 	return NULL;
 }
 
@@ -95,10 +95,10 @@ static const char *why_not_mount(
 		if (engine == ENG_PODMAN && mount->noexec)
 			return "mounted noexec";
 		if (engine == ENG_PODMAN && !is_of_root(mount->options))
-			return "given to a user who could exchange the program";
+			return "owned by a user who could replace the program";
 		return why_not_tmpfs(container, engine);
 	case ENG_MOUNT_BIND:
-		return "a bind mount: data of the host";
+		return "a bind mount: data on the host";
 	case ENG_MOUNT_VOLUME:
 		return "a volume: data that outlives the container";
 	case ENG_MOUNT_OTHER:
@@ -140,25 +140,29 @@ static size_t mount_depth(const struct eng_container *container, const char *dir
 	return depth;
 }
 
+/* Of several at one place we do not know which is on top: each has to do. */
+static const char *why_not_mounts(
+	const struct eng_container *container, enum eng_kind engine, const char *dir, size_t depth)
+{
+	const char *why = NULL;
+
+	for (size_t i = 0; i < container->mount_count && !why; i++) {
+		const struct eng_mount *mount = &container->mounts[i];
+
+		if (covers(destination_of(mount), dir) == depth)
+			why = why_not_mount(container, engine, mount);
+	}
+	return why;
+}
+
 const char *recon_place_why_not(
 	const struct eng_container *container, enum eng_kind engine, const char *dir)
 {
 	size_t own_depth, depth = mount_depth(container, dir);
 	const struct own_mount *own = find_own(container, engine, dir, &own_depth);
 
-	if (depth > 0 && depth >= own_depth) {
-		/* Of several at one place we do not know which is on top: each has to do. */
-		for (size_t i = 0; i < container->mount_count; i++) {
-			const struct eng_mount *mount = &container->mounts[i];
-			const char *why = NULL;
-
-			if (covers(destination_of(mount), dir) == depth)
-				why = why_not_mount(container, engine, mount);
-			if (why)
-				return why;
-		}
-		return NULL;
-	}
+	if (depth > 0 && depth >= own_depth)
+		return why_not_mounts(container, engine, dir, depth);
 	if (own && own->read_only_podman)
 		return why_not_tmpfs(container, engine);
 	if (own)
@@ -201,8 +205,8 @@ static int find_beyond(
 {
 	if (mount_depth(container, beyond_home) > 0)
 		return sb_err_set(err, SB_UNSUPPORTED,
-			"the root file system is read-only, docker refuses to write below it, and "
-			"'%s' is a mount of the container; start it without --read-only",
+			"the root file system is read-only, docker refuses to write below it, "
+			"and '%s' is a mount; start the container without --read-only",
 			beyond_dir);
 	*ret = (struct recon_home){.dir = beyond_dir, .beyond = true};
 	return 0;
@@ -218,8 +222,8 @@ int recon_home(const struct eng_container *container, enum eng_kind engine, stru
 		*ret = (struct recon_home){.dir = "/"};
 		return !why[0] ? 0
 			       : sb_err_set(err, SB_UNSUPPORTED,
-					 "'%s' is %s, so no program can be put there; start it "
-					 "without that mount",
+					 "'%s' is %s, so no program can be put there; start the "
+					 "container without that mount",
 					 root_home, why[0]);
 	}
 	if (engine == ENG_DOCKER)
@@ -232,7 +236,7 @@ int recon_home(const struct eng_container *container, enum eng_kind engine, stru
 		}
 	}
 	return sb_err_set(err, SB_UNSUPPORTED,
-		"the root file system is read-only and nothing in it can take a program: "
-		"'%s' is %s, '%s' is %s, '%s' is %s; start it without --read-only",
+		"the root file system is read-only and no directory in it can hold a program: "
+		"'%s' is %s, '%s' is %s, '%s' is %s; start the container without --read-only",
 		podman_homes[0], why[0], podman_homes[1], why[1], podman_homes[2], why[2]);
 }

@@ -2,7 +2,6 @@
 #include "recon/program.h"
 
 #include "engine/text.h"
-#include "recon/io.h"
 #include "recon/libc.h"
 
 #include <stdio.h>
@@ -102,20 +101,31 @@ bool recon_script_interpreter(const void *data, size_t len, char *ret, size_t si
 	return true;
 }
 
+/* The beginning of a file that was not looked at before. 1: there is no such file. */
+static int read_head(
+	struct search *search, const char *path, struct sb_buf *head, struct sb_err *err)
+{
+	char file[RECON_PATH_MAX];
+	struct eng_stat st;
+	int outcome = recon_resolve(search->io, path, file, &st, err);
+
+	if (outcome)
+		return outcome;
+	if (st.type != ENG_FILE || !is_new(search, &st))
+		return 1;
+	return recon_read(search->io, file, SB_MAX_FILE_PROBE, head, err);
+}
+
 static int look_at(struct search *search, const char *path, struct sb_err *err)
 {
-	char file[RECON_PATH_MAX], interpreter[256];
+	char interpreter[256];
 
 	for (int hop = 0; hop < 2; hop++) {
 		sb_autobuf struct sb_buf head = SB_BUF_INIT(SB_MAX_FILE_PROBE);
 		struct elf_info elf;
-		struct eng_stat st;
-		int outcome = recon_resolve(search->io, path, file, &st, err);
+		int outcome = read_head(search, path, &head, err);
 
-		if (outcome != 0 || st.type != ENG_FILE || !is_new(search, &st))
-			return outcome < 0 ? -1 : 0;
-		outcome = recon_read(search->io, file, SB_MAX_FILE_PROBE, &head, err);
-		if (outcome != 0)
+		if (outcome)
 			return outcome < 0 ? -1 : 0;
 		if (elf_parse(sb_buf_str(&head), head.len, &elf) == 0) {
 			note_program(search, path, &elf);
@@ -129,25 +139,24 @@ static int look_at(struct search *search, const char *path, struct sb_err *err)
 	return 0;
 }
 
-/* As execvp would find it, but over the usual directories and below the image's directory. */
-static int look_at_first(
-	struct search *search, const struct eng_container *container, struct sb_err *err)
+/* False: the path does not fit. */
+static bool join(char path[RECON_PATH_MAX], const char *dir, const char *name)
 {
-	const char *name = container->path;
+	int n = snprintf(path, RECON_PATH_MAX, "%s/%s", dir, name);
+
+	return n >= 0 && n < RECON_PATH_MAX;
+}
+
+/* As execvp would find it, but over the usual directories. */
+static int look_along_path(struct search *search, const char *name, struct sb_err *err)
+{
 	char path[RECON_PATH_MAX], file[RECON_PATH_MAX];
 	struct eng_stat st;
 
-	if (!name[0] || name[0] == '/')
-		return name[0] ? look_at(search, name, err) : 0;
-	if (strchr(name, '/')) {
-		int n = snprintf(path, sizeof(path), "%s/%s", container->cwd, name);
-
-		return n < 0 || (size_t)n >= sizeof(path) ? 0 : look_at(search, path, err);
-	}
 	for (size_t i = 0; i < SB_ARRAY_SIZE(path_dirs); i++) {
-		int n = snprintf(path, sizeof(path), "%s/%s", path_dirs[i], name), outcome;
+		int outcome;
 
-		if (n < 0 || (size_t)n >= sizeof(path))
+		if (!join(path, path_dirs[i], name))
 			return 0;
 		outcome = recon_resolve(search->io, path, file, &st, err);
 		if (outcome < 0)
@@ -156,6 +165,22 @@ static int look_at_first(
 			return look_at(search, path, err);
 	}
 	return 0;
+}
+
+/* The program of pid 1; a relative path is below the image's directory. */
+static int look_at_first(
+	struct search *search, const struct eng_container *container, struct sb_err *err)
+{
+	const char *name = container->path;
+	char path[RECON_PATH_MAX];
+
+	if (!name[0])
+		return 0;
+	if (name[0] == '/')
+		return look_at(search, name, err);
+	if (strchr(name, '/'))
+		return join(path, container->cwd, name) ? look_at(search, path, err) : 0;
+	return look_along_path(search, name, err);
 }
 
 /* "none" takes more than static programs: a loader shows that there are others. */

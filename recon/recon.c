@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "recon/recon.h"
 
+#include "engine/caps.h"
 #include "engine/text.h"
-#include "recon/io.h"
 #include "recon/libc.h"
 #include "recon/osrel.h"
-#include "recon/place.h"
 #include "recon/program.h"
 
 #include <ctype.h>
@@ -179,11 +178,22 @@ static int learn_rest(const struct subject *subject, struct findings *ret, struc
 	return subject->wanted & osrel_set ? learn_osrel(subject, &ret->osrel, err) : 0;
 }
 
+/* Without the group. */
+static void name_user(const struct eng_container *container, char ret[SB_FACT_MAX])
+{
+	const char *user = container->user;
+
+	if (eng_container_is_roots(container))
+		user = "root";
+	snprintf(ret, SB_FACT_MAX, "%.*s", (int)strcspn(user, ":"), user);
+}
+
 static void put_facts(
 	const struct subject *subject, const struct findings *findings, struct sb_facts *ret)
 {
 	const struct osrel *osrel = &findings->osrel;
 	char family[sizeof(osrel->id) + sizeof(osrel->id_like)];
+	char user[SB_FACT_MAX], caps[ENG_CAPS_TEXT_SIZE];
 	const struct {
 		enum sb_fact fact;
 		const char *value;
@@ -197,10 +207,14 @@ static void put_facts(
 		{SB_FACT_VERSION, osrel->version_id},
 		{SB_FACT_FAMILY, family},
 		{SB_FACT_IMAGE, subject->container->image},
+		{SB_FACT_USER, user},
+		{SB_FACT_CAPS, caps},
 	};
 
 	snprintf(family, sizeof(family), "%s%s%s", osrel->id,
 		osrel->id[0] && osrel->id_like[0] ? " " : "", osrel->id_like);
+	name_user(subject->container, user);
+	eng_caps_describe(subject->container->root_caps, caps);
 	for (size_t i = 0; i < SB_ARRAY_SIZE(values); i++)
 		if (subject->wanted & BIT(values[i].fact))
 			sb_fact_put(ret, values[i].fact, values[i].value);

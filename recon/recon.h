@@ -1,34 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is in a container, learnt from the engine's records and from reading files: nothing of the
- * container is ever executed. Every byte read is hostile until parsed; a file that is missing,
- * odd or too large makes a fact unknown, not an error.
+ * What is in a container, learnt from the engine's records and from reading files: nothing inside
+ * it is ever executed. Every byte read is hostile until parsed; a file that is missing, odd or too
+ * large makes a fact unknown, not an error.
  */
 #ifndef RECON_RECON_H
 #define RECON_RECON_H
 
-#include "engine/engine.h"
 #include "engine/facts.h"
-
-/* How recon reads a file system: the engine's archive API, or a directory in tests. */
-struct recon_io {
-	/* As eng_archive_stat and eng_archive_read. */
-	int (*stat)(void *ctx, const char *path, struct eng_stat *ret, struct sb_err *err);
-	int (*read)(void *ctx, const char *path, size_t max_bytes, struct sb_buf *out,
-		struct sb_err *err);
-	void *ctx;
-};
-
-/* The reader over an engine. Borrows both. */
-struct recon_engine_ctx {
-	struct eng_client *client;
-	const char *id;
-};
-struct recon_io recon_engine_io(struct recon_engine_ctx *ctx);
+#include "recon/io.h"
+#include "recon/place.h"
 
 /*
- * Turn `image`, which may hold unknowns, into what all of the engine's records say of the platform,
- * in OCI's words. Asks nothing.
+ * Complete `image`, which may hold unknowns, from all that the engine's records say about the
+ * platform, in OCI's words. Makes no request.
  */
 void recon_platform(const struct eng_container *container, struct eng_image *image);
 
@@ -43,13 +28,6 @@ void recon_platform(const struct eng_container *container, struct eng_image *ima
 int recon_facts(const struct recon_io *io, const struct eng_container *container,
 	struct eng_image *image, sb_fact_set wanted, bool check_elf, struct sb_facts *ret,
 	struct sb_err *err) sb_must_check;
-
-/* A place that a payload could be put into, and why not. */
-struct recon_place {
-	const char *path; /* borrowed from the container */
-	bool usable;
-	const char *why; /* constant text: "tmpfs that the engine cannot reach", … */
-};
 
 /* All that `sbinject probe` shows besides the facts. */
 struct recon_report {
@@ -70,20 +48,6 @@ struct recon_report {
  */
 int recon_probe(const struct recon_io *io, const struct eng_container *container,
 	const struct eng_image *image, enum eng_kind engine, struct recon_report *ret,
-	struct sb_err *err) sb_must_check;
-
-/*
- * The directory in which a payload's home can be made, decided from the engine's records alone (no
- * request): one of root's, or others could exchange the program before it is run. `shared` tells
- * that unprivileged processes inside could have put things there before us, so that nothing found
- * in it may be trusted: so for every tmpfs, as its mode is in no record.
- */
-struct recon_home {
-	const char *dir; /* constant: "/", "/run", "/tmp", … */
-	bool shared;
-	bool beyond; /* the archive API does not reach it: payloads/graft.h does */
-};
-int recon_home(const struct eng_container *container, enum eng_kind engine, struct recon_home *ret,
 	struct sb_err *err) sb_must_check;
 
 #endif

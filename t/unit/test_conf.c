@@ -19,9 +19,9 @@
 #define TWO(a, b)                                            \
 	HEAD "rules:\n- {when: {" a "}, use: tools-amd64}\n" \
 	     "- {when: {" b "}, use: tools-amd64}\n"
-#define TIE                                                                                \
-	"f:5:3: this rule and that at f:4:3 test the same things for the same values, so " \
-	"that neither is more specific"
+#define TIE                                                                                  \
+	"f:5:3: this rule and the one at f:4:3 test the same facts for the same values, so " \
+	"neither is more specific"
 #define FIFTY "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeee"
 #define LONG FIFTY FIFTY FIFTY FIFTY FIFTY
 
@@ -51,27 +51,27 @@ static int check_table(const struct bad *table, size_t count)
 static const struct bad bad_shapes[] = {
 	{"", "f:1:1: the file is empty"},
 	{"- a\n", "f:1:1: a rules file must be a mapping, not a list"},
-	{"text\n", "f:1:1: a rules file must be a mapping, not a text"},
+	{"text\n", "f:1:1: a rules file must be a mapping, not a string"},
 	{"{}\n", "f:1:1: a rules file needs the key 'version'"},
 	{"version: 1\n", "f:1:1: a rules file needs the key 'payloads'"},
 	{HEAD, "f:1:1: a rules file needs the key 'rules'"},
 	{"version: 2\nnews: 1\n", "f:1:10: version '2' is not supported; this sbinject reads "
 				  "version 1"},
 	{"version: 1.0\n", "f:1:10: version '1.0' is not supported; this sbinject reads version 1"},
-	{"version: [1]\npayloads: 1\n", "f:1:10: 'version' must be a text, not a list"},
+	{"version: [1]\npayloads: 1\n", "f:1:10: 'version' must be a string, not a list"},
 	{HEAD RULES "rule: 1\n",
-		"f:5:1: unknown key 'rule'; known here: version, payloads, install, start, rules"},
+		"f:5:1: unknown key 'rule'; known keys: version, payloads, install, start, rules"},
 	{"version: 1\npayloads: []\n" RULES, "f:2:11: 'payloads' must be a mapping, not a list"},
 	{"version: 1\npayloads: {}\n" RULES, "f:2:11: 'payloads' is empty"},
 	{HEAD "rules: {a: b}\n", "f:3:8: 'rules' must be a list, not a mapping"},
 	{HEAD "rules: []\n", "f:3:8: 'rules' is empty"},
-	{HEAD "rules: [a]\n", "f:3:9: a rule must be a mapping, not a text"},
-	{HEAD "start: start-server\n" RULES, "f:3:8: 'start' must be a list, not a text"},
+	{HEAD "rules: [a]\n", "f:3:9: a rule must be a mapping, not a string"},
+	{HEAD "start: start-server\n" RULES, "f:3:8: 'start' must be a list, not a string"},
 	{HEAD "start: []\n" RULES, "f:3:8: 'start' is empty"},
 	{HEAD "start: [a, '']\n" RULES, "f:3:12: an argument is empty"},
-	{HEAD "start: [a, [b]]\n" RULES, "f:3:12: an item must be a text, not a list"},
+	{HEAD "start: [a, [b]]\n" RULES, "f:3:12: an item must be a string, not a list"},
 	{HEAD "start: [a, b, c, d, e, f, g, h, i]\n" RULES,
-		"f:3:8: 'start' has 9 items; the most are 8"},
+		"f:3:8: 'start' has 9 items; at most 8 are allowed"},
 	{HEAD "start: [" LONG "a12345]\n" RULES, "f:3:9: an argument is longer than 255 bytes"},
 	{HEAD "start:\n" RULES, "f:3:1: 'start' has no value"},
 	{HEAD "version: 1\n" RULES, "f:3:1: duplicate key 'version', first on line 1"},
@@ -79,14 +79,13 @@ static const struct bad bad_shapes[] = {
 
 static const struct bad bad_payloads[] = {
 	{"version: 1\npayloads:\n  p: embedded\n" RULES,
-		"f:3:6: payload 'p' must be a mapping, not a text"},
+		"f:3:6: payload 'p' must be a mapping, not a string"},
 	{"version: 1\npayloads:\n  -p: {source: embedded}\n" RULES,
-		"f:3:3: a payload's name is up to 64 of a-z, A-Z, 0-9, '.', '_' and '-', and "
-		"begins "
-		"with a letter or digit"},
+		"f:3:3: a payload's name must be up to 64 of a-z, A-Z, 0-9, '.', '_' and '-', and "
+		"begin with a letter or digit"},
 	{PAYLOAD("path: /x"), "f:3:6: payload 'p' needs the key 'source'"},
-	{PAYLOAD("source: net"), "f:3:15: unknown source 'net'; known are embedded, file"},
-	{PAYLOAD("source: [file]"), "f:3:15: 'source' must be a text, not a list"},
+	{PAYLOAD("source: net"), "f:3:15: unknown source 'net'; known sources: embedded, file"},
+	{PAYLOAD("source: [file]"), "f:3:15: 'source' must be a string, not a list"},
 	{PAYLOAD("source: file"), "f:3:6: payload 'p' is from a file and needs the key 'path'"},
 	{PAYLOAD("source: file, path: x"),
 		"f:3:6: payload 'p' is from a file and needs the key 'sha256'"},
@@ -99,41 +98,42 @@ static const struct bad bad_payloads[] = {
 	{PAYLOAD("source: file, path: x, sha256: " SHA "0"),
 		"f:3:38: 'sha256' must be 64 lowercase hexadecimal digits"},
 	{PAYLOAD("source: file, path: x, format: tar, sha256: " SHA),
-		"f:3:38: format 'tar' is not supported by this version, only 'binary' is"},
+		"f:3:38: format 'tar' is not supported by this version; only 'binary' is"},
 	{PAYLOAD("source: file, path: x, format: zip, sha256: " SHA),
 		"f:3:38: unknown format 'zip'; only 'binary' is supported"},
 	{PAYLOAD("source: file, size: 1"),
-		"f:3:21: unknown key 'size'; known here: source, path, sha256, format"},
-	{PAYLOAD("path: x, source: embedded"), "f:3:7: 'path' is for 'source: file' only"},
+		"f:3:21: unknown key 'size'; known keys: source, path, sha256, format"},
+	{PAYLOAD("path: x, source: embedded"), "f:3:7: 'path' needs 'source: file'"},
 	{PAYLOAD("source: embedded"),
-		"f:3:3: an embedded payload is named 'tools-<arch>', not 'p'"},
+		"f:3:3: an embedded payload must be named 'tools-<arch>', not 'p'"},
 	{"version: 1\npayloads: {tools-: {source: embedded}}\n" RULES,
-		"f:2:12: an embedded payload is named 'tools-<arch>', not 'tools-'"},
+		"f:2:12: an embedded payload must be named 'tools-<arch>', not 'tools-'"},
 	{"version: 1\npayloads: {tools-a-b: {source: embedded}}\n" RULES,
-		"f:2:12: an embedded payload is named 'tools-<arch>', not 'tools-a-b'"},
+		"f:2:12: an embedded payload must be named 'tools-<arch>', not 'tools-a-b'"},
 };
 
 #define PATH_ERROR(path, why) "f:4:9: '" path "' cannot be the path: " why
 #define LINK_ERROR(path, why) "f:4:11: '" path "' cannot be a link: " why
-#define OWN_FILES "sbinject and its service have files of their own there"
+#define OWN_FILES "sbinject and its service keep files of their own there"
 #define OWN_DIR "it needs a directory of its own, which becomes private to root"
-#define KNOWN_DIR "its directory becomes private to root, but is a well-known one"
+#define KNOWN_DIR "its directory would become private to root, but is a well-known one"
 
 static const struct bad bad_paths[] = {
-	{HEAD "install: /a/b\n" RULES, "f:3:10: 'install' must be a mapping, not a text"},
-	{INSTALL("dir: /a/b"), "f:4:3: unknown key 'dir'; known here: path, links"},
-	{INSTALL("path: [/a/b]"), "f:4:9: 'path' must be a text, not a list"},
-	{INSTALL("path: ''"), PATH_ERROR("", "not absolute")},
-	{INSTALL("path: a/b"), PATH_ERROR("a/b", "not absolute")},
-	{INSTALL("path: /a//b"), PATH_ERROR("/a//b", "a slash too many")},
-	{INSTALL("path: //a/b"), PATH_ERROR("//a/b", "a slash too many")},
-	{INSTALL("path: /a/b/"), PATH_ERROR("/a/b/", "a slash too many")},
-	{INSTALL("path: /"), PATH_ERROR("/", "a slash too many")},
-	{INSTALL("path: /a/../b"), PATH_ERROR("/a/../b", "'.' or '..' in it")},
-	{INSTALL("path: /a/./b"), PATH_ERROR("/a/./b", "'.' or '..' in it")},
-	{INSTALL("path: /a/b/.."), PATH_ERROR("/a/b/..", "'.' or '..' in it")},
-	{INSTALL("path: /a/\xc3\xa4"), PATH_ERROR("/a/\xc3\xa4", "not printable ASCII")},
-	{INSTALL("path: /a/" LONG "123"), PATH_ERROR("/a/" LONG "123", "longer than 255 bytes")},
+	{HEAD "install: /a/b\n" RULES, "f:3:10: 'install' must be a mapping, not a string"},
+	{INSTALL("dir: /a/b"), "f:4:3: unknown key 'dir'; known keys: path, links"},
+	{INSTALL("path: [/a/b]"), "f:4:9: 'path' must be a string, not a list"},
+	{INSTALL("path: ''"), PATH_ERROR("", "it is not absolute")},
+	{INSTALL("path: a/b"), PATH_ERROR("a/b", "it is not absolute")},
+	{INSTALL("path: /a//b"), PATH_ERROR("/a//b", "it has a slash too many")},
+	{INSTALL("path: //a/b"), PATH_ERROR("//a/b", "it has a slash too many")},
+	{INSTALL("path: /a/b/"), PATH_ERROR("/a/b/", "it has a slash too many")},
+	{INSTALL("path: /"), PATH_ERROR("/", "it has a slash too many")},
+	{INSTALL("path: /a/../b"), PATH_ERROR("/a/../b", "it contains '.' or '..'")},
+	{INSTALL("path: /a/./b"), PATH_ERROR("/a/./b", "it contains '.' or '..'")},
+	{INSTALL("path: /a/b/.."), PATH_ERROR("/a/b/..", "it contains '.' or '..'")},
+	{INSTALL("path: /a/\xc3\xa4"), PATH_ERROR("/a/\xc3\xa4", "it is not printable ASCII")},
+	{INSTALL("path: /a/" LONG "123"),
+		PATH_ERROR("/a/" LONG "123", "it is longer than 255 bytes")},
 	{INSTALL("path: /x"), PATH_ERROR("/x", OWN_DIR)},
 	{INSTALL("path: /tmp/x"), PATH_ERROR("/tmp/x", KNOWN_DIR)},
 	{INSTALL("path: /var/tmp/x"), PATH_ERROR("/var/tmp/x", KNOWN_DIR)},
@@ -143,8 +143,8 @@ static const struct bad bad_paths[] = {
 	{INSTALL("path: /root/x"), PATH_ERROR("/root/x", KNOWN_DIR)},
 	{INSTALL("path: /dev/shm/x"), PATH_ERROR("/dev/shm/x", KNOWN_DIR)},
 	{INSTALL("path: /proc/1/root/x"),
-		PATH_ERROR("/proc/1/root/x", "not in a file system for files")},
-	{INSTALL("path: /usr/bin"), PATH_ERROR("/usr/bin", "a well-known directory")},
+		PATH_ERROR("/proc/1/root/x", "it is in a file system that cannot hold files")},
+	{INSTALL("path: /usr/bin"), PATH_ERROR("/usr/bin", "it is a well-known directory")},
 	{INSTALL("path: /.sbinject/x"), PATH_ERROR("/.sbinject/x", OWN_FILES)},
 	{INSTALL("path: /run/.sbinject/current"), PATH_ERROR("/run/.sbinject/current", OWN_FILES)},
 	{INSTALL("path: /dev/.sbinject/x"), PATH_ERROR("/dev/.sbinject/x", OWN_FILES)},
@@ -166,69 +166,70 @@ static const struct bad bad_paths[] = {
 		LINK_ERROR("/var/tmp/.da7be258e003d428-json-rpc-chunks", OWN_FILES)},
 	{INSTALL("links: [/tmp/.inspect-sandbox-editor-0/x]"),
 		LINK_ERROR("/tmp/.inspect-sandbox-editor-0/x", OWN_FILES)},
-	{INSTALL("links: /a"), "f:4:10: 'links' must be a list, not a text"},
-	{INSTALL("links: [/a, [/b]]"), "f:4:15: an item must be a text, not a list"},
-	{INSTALL("links: [a]"), "f:4:11: 'a' cannot be a link: not absolute"},
-	{INSTALL("links: [/tmp]"), "f:4:11: '/tmp' cannot be a link: a well-known directory"},
-	{INSTALL("links: [/a, /a]"),
-		"f:4:15: the link '/a' and that on line 4 are in each other's way"},
-	{INSTALL("links: [/a/b,\n    /a]"),
-		"f:5:5: the link '/a' and that on line 4 are in each other's way"},
+	{INSTALL("links: /a"), "f:4:10: 'links' must be a list, not a string"},
+	{INSTALL("links: [/a, [/b]]"), "f:4:15: an item must be a string, not a list"},
+	{INSTALL("links: [a]"), "f:4:11: 'a' cannot be a link: it is not absolute"},
+	{INSTALL("links: [/tmp]"), "f:4:11: '/tmp' cannot be a link: it is a well-known directory"},
+	{INSTALL("links: [/a, /a]"), "f:4:15: the link '/a' overlaps the one on line 4"},
+	{INSTALL("links: [/a/b,\n    /a]"), "f:5:5: the link '/a' overlaps the one on line 4"},
 	{INSTALL("links: [/a/b]\n  path: /a/b"),
-		"f:4:11: the link '/a/b' and the path '/a/b' are in each other's way"},
+		"f:4:11: the link '/a/b' overlaps the path '/a/b'"},
 	{INSTALL("links: [/a/b/c]\n  path: /a/b"),
-		"f:4:11: the link '/a/b/c' and the path '/a/b' are in each other's way"},
+		"f:4:11: the link '/a/b/c' overlaps the path '/a/b'"},
 	{INSTALL("links: [/var/tmp/.da7be258e003d428]"),
-		"f:4:11: the link '/var/tmp/.da7be258e003d428' and the path "
-		"'/var/tmp/.da7be258e003d428/inspect-sandbox-tools' are in each other's way"},
+		"f:4:11: the link '/var/tmp/.da7be258e003d428' overlaps the path "
+		"'/var/tmp/.da7be258e003d428/inspect-sandbox-tools'"},
 	{INSTALL("links: [/0,/1,/2,/3,/4,/5,/6,/7,/8,/9,/a,/b,/c,/d,/e,/f,/g]"),
-		"f:4:10: 'links' has 17 items; the most are 16"},
+		"f:4:10: 'links' has 17 items; at most 16 are allowed"},
 };
 
 static const struct bad bad_rules[] = {
 	{HEAD "rules:\n- use: tools-amd64\n", "f:4:3: a rule needs the key 'when'"},
 	{HEAD "rules:\n- when: {}\n", "f:4:3: a rule needs the key 'use'"},
 	{HEAD "rules:\n- when: {}\n  use: tools-arm64\n",
-		"f:5:8: there is no payload 'tools-arm64' under 'payloads'"},
+		"f:5:8: payload 'tools-arm64' is not defined under 'payloads'"},
 	{HEAD "rules:\n- when: {}\n  use: [tools-amd64]\n",
-		"f:5:8: 'use' must be a text, not a list"},
+		"f:5:8: 'use' must be a string, not a list"},
 	{HEAD "rules:\n- when: {}\n  then: tools-amd64\n",
-		"f:5:3: unknown key 'then'; known here: when, use, service, graft"},
+		"f:5:3: unknown key 'then'; known keys: when, use, service, graft"},
 	{HEAD "rules:\n- when: {}\n  use: tools-amd64\n  service: nobody\n",
-		"f:6:12: unknown service 'nobody'; known are root, user"},
+		"f:6:12: unknown service 'nobody'; known values: root, user, auto"},
 	{HEAD "rules:\n- {when: {}, use: tools-amd64, service: Root}\n",
-		"f:4:41: unknown service 'Root'; known are root, user"},
+		"f:4:41: unknown service 'Root'; known values: root, user, auto"},
 	{HEAD "rules:\n- when: {}\n  use: tools-amd64\n  service: [user]\n",
-		"f:6:12: 'service' must be a text, not a list"},
+		"f:6:12: 'service' must be a string, not a list"},
 	{HEAD "rules:\n- when: {}\n  use: tools-amd64\n  graft: yes\n",
-		"f:6:10: 'graft' is 'true' or 'false', not 'yes'"},
+		"f:6:10: 'graft' must be 'true' or 'false', not 'yes'"},
 	{HEAD "rules:\n- when: {}\n  use: tools-amd64\n  graft: [true]\n",
-		"f:6:10: 'graft' must be a text, not a list"},
+		"f:6:10: 'graft' must be a string, not a list"},
 	{HEAD "rules:\n- when:\n  use: tools-amd64\n", "f:4:3: 'when' has no value"},
 	{WHEN("[os]"), "f:4:9: 'when' must be a mapping, not a list"},
 	{WHEN("{distribution: debian}"),
-		"f:4:10: unknown fact 'distribution'; known are os, arch, variant, libc, "
-		"libc_version, distro, version, family, image, engine, client, label"},
-	{WHEN("{os: {a: b}}"), "f:4:14: 'os' must be a text or a list of texts"},
+		"f:4:10: unknown fact 'distribution'; known facts: os, arch, variant, libc, "
+		"libc_version, distro, version, family, image, user, caps, engine, client, label"},
+	{WHEN("{caps: CAP_SETUID}"),
+		"f:4:16: unknown capability 'CAP_SETUID'; write it like 'setuid', or 'none' for "
+		"no capability at all"},
+	{WHEN("{os: {a: b}}"), "f:4:14: 'os' must be a string or a list of strings"},
 	{WHEN("{os: []}"), "f:4:14: 'os' is empty"},
-	{WHEN("{os: [linux, [x]]}"), "f:4:22: an item must be a text, not a list"},
+	{WHEN("{os: [linux, [x]]}"), "f:4:22: an item must be a string, not a list"},
 	{WHEN("{distro: [a, b, a]}"), "f:4:25: duplicate value 'a'"},
-	{WHEN("{os: lin*}"), "f:4:14: there is no os 'lin*'; known are linux, windows"},
-	{WHEN("{os: [linux, Linux]}"), "f:4:22: there is no os 'Linux'; known are linux, windows"},
+	{WHEN("{os: lin*}"), "f:4:14: unknown os 'lin*'; known values: linux, windows"},
+	{WHEN("{os: [linux, Linux]}"), "f:4:22: unknown os 'Linux'; known values: linux, windows"},
 	{WHEN("{arch: x86_64}"),
-		"f:4:16: there is no arch 'x86_64'; known are 386, amd64, arm, arm64, loong64, "
+		"f:4:16: unknown arch 'x86_64'; known values: 386, amd64, arm, arm64, loong64, "
 		"mips, mips64, mips64le, mipsle, ppc64, ppc64le, riscv64, s390x"},
 	{WHEN("{engine: containerd}"),
-		"f:4:18: there is no engine 'containerd'; known are docker, podman"},
-	{WHEN("{libc: uclibc}"), "f:4:16: there is no libc 'uclibc'; known are glibc, musl, none"},
+		"f:4:18: unknown engine 'containerd'; known values: docker, podman"},
+	{WHEN("{libc: uclibc}"), "f:4:16: unknown libc 'uclibc'; known values: glibc, musl, none"},
 	{WHEN("{os: ''}"), "f:4:14: an empty value matches nothing"},
 	{WHEN("{os: [linux, '']}"), "f:4:22: an empty value matches nothing"},
 	{WHEN("{os: ~}"), "f:4:10: 'os' has no value"},
 	{WHEN("{os: " LONG "123456}"), "f:4:14: a value is longer than 255 bytes"},
-	{WHEN("{family: rhel fedora}"), "f:4:18: a family is one word: 'rhel fedora'"},
-	{WHEN("{label: x}"), "f:4:17: 'label' must be a mapping, not a text"},
+	{WHEN("{family: rhel fedora}"), "f:4:18: a family must be one word, not 'rhel fedora'"},
+	{WHEN("{label: x}"), "f:4:17: 'label' must be a mapping, not a string"},
 	{WHEN("{label: {}}"), "f:4:17: 'label' is empty"},
-	{WHEN("{label: {k: {v: w}}}"), "f:4:21: 'k' must be a text or a list of texts"},
+	{WHEN("{label: {k: {v: w}}}"), "f:4:21: 'k' must be a string or a list of strings"},
 	{WHEN("{label: {k: [v, v]}}"), "f:4:25: duplicate value 'v'"},
 	{WHEN("{label: {k: }}"), "f:4:18: 'k' has no value"},
 };
@@ -319,7 +320,7 @@ static void test_conf_parse__escapes_foreign_bytes(void **state)
 	(void)state;
 	assert_int_equal(conf_parse(text, sizeof(text) - 1, "\x1b[2Jf", NULL, &conf, &err), -1);
 	assert_string_equal(err.text,
-		"\\x1b[2Jf:1:1: unknown key 'v\xc3\xa4'; known here: version, "
+		"\\x1b[2Jf:1:1: unknown key 'v\xc3\xa4'; known keys: version, "
 		"payloads, install, start, rules");
 }
 
@@ -340,7 +341,7 @@ static void test_conf_parse__bounds_rules(void **state)
 	assert_int_equal(conf->rule_count, 256);
 	assert_int_equal(sb_buf_adds(&text, "- {when: {}, use: tools-amd64}\n", &err), 0);
 	assert_int_equal(conf_parse(text.data, text.len, "f", NULL, &none, &err), -1);
-	assert_string_equal(err.text, "f:4:1: 'rules' has 257 items; the most are 256");
+	assert_string_equal(err.text, "f:4:1: 'rules' has 257 items; at most 256 are allowed");
 }
 
 static void test_conf_parse__bounds_payloads(void **state)
@@ -360,7 +361,7 @@ static void test_conf_parse__bounds_payloads(void **state)
 	assert_int_equal(conf->payload_count, 64);
 	assert_int_equal(sb_buf_adds(&text, "  tools-x: {source: embedded}\n", &err), 0);
 	assert_int_equal(conf_parse(text.data, text.len, "f", NULL, &none, &err), -1);
-	assert_string_equal(err.text, "f:5:3: 'payloads' has 65 items; the most are 64");
+	assert_string_equal(err.text, "f:5:3: 'payloads' has 65 items; at most 64 are allowed");
 }
 
 static const char full[] = "rules:				# before what it refers to\n"
@@ -424,7 +425,7 @@ static void test_conf_parse__reads_rules(void **state)
 	assert_int_equal(conf->rules[0].column, 5);
 	assert_ptr_equal(conf->rules[0].use, &conf->payloads[1]);
 	assert_ptr_equal(conf->rules[1].use, &conf->payloads[0]);
-	assert_int_equal(conf->rules[0].service, CONF_ROOT);
+	assert_int_equal(conf->rules[0].service, CONF_UNSAID);
 	assert_int_equal(conf->rules[1].service, CONF_USER);
 	assert_int_equal(conf->rules[2].service, CONF_ROOT);
 	assert_int_equal(conf->rules[1].count, 0);

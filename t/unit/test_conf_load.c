@@ -170,10 +170,12 @@ static void test_conf_load__ignores_relative_xdg(void **state)
 static void test_conf_load__wants_what_is_named(void **state)
 {
 	(void)state;
-	assert_refuses("none.yaml", "cannot load the rules: there is no 'none.yaml' (--config)");
-	assert_refuses("", "cannot load the rules: there is no '' (--config)");
+	assert_refuses(
+		"none.yaml", "cannot load the rules: 'none.yaml' does not exist (from --config)");
+	assert_refuses("", "cannot load the rules: '' does not exist (from --config)");
 	setenv("SBINJECT_CONFIG", "/none", 1);
-	assert_refuses(NULL, "cannot load the rules: there is no '/none' (SBINJECT_CONFIG)");
+	assert_refuses(
+		NULL, "cannot load the rules: '/none' does not exist (from SBINJECT_CONFIG)");
 }
 
 static void test_conf_load__does_not_skip_a_broken_file(void **state)

@@ -334,7 +334,7 @@ static int receipt_once(struct sb_err *err)
 				   "\"sha256\":\"" ID "\",\"release\":\"0.1.0\",\"pid\":7}";
 	bool ours;
 	json_auto_t *doc = receipt_parse(line, sizeof(line) - 1, "n", &ours, err);
-	struct deliver_receipt receipt;
+	struct receipt_install receipt;
 
 	return doc ? receipt_read_install(doc, ID, &receipt, err) : -1;
 }

@@ -113,9 +113,112 @@ static void test_plan_is_foreign__is_seen_from_the_engines_machine(void **state)
 		assert_row(&rows[i]);
 }
 
+/* ---- whose the service is ---- */
+
+#define PONG "HTTP/1.1 200 OK\r\nApi-Version: 1.51\r\nContent-Length: 2\r\n\r\nOK"
+
+#define USER_1000 "\"Config\":{\"User\":\"1000:1000\"}"
+#define NO_CAPS "\"HostConfig\":{\"CapDrop\":[\"ALL\"]}"
+#define NO_CAPS_READ_ONLY                                                \
+	"\"HostConfig\":{\"CapDrop\":[\"ALL\"],\"ReadonlyRootfs\":true," \
+	"\"Tmpfs\":{\"/run\":\"\"}}"
+#define ONLY_SWITCH "\"HostConfig\":{\"CapDrop\":[\"ALL\"],\"CapAdd\":[\"SETUID\",\"SETGID\"]}"
+#define NO_SETGID "\"HostConfig\":{\"CapDrop\":[\"CAP_SETGID\"]}"
+#define PRIVILEGED "\"HostConfig\":{\"CapDrop\":[\"ALL\"],\"Privileged\":true}"
+
+struct owner {
+	const char *service; /* in the rule, or "" */
+	const char *client;
+	const char *container; /* more of the engine's record */
+	const char *who;       /* "root" or "user"; NULL: it is an error */
+};
+
+static const struct owner owners[] = {
+	/* without a word in the rule it is root, but for inspect_ai */
+	{"", NULL, "", "root"},
+	{"", NULL, USER_1000 "," NO_CAPS, "root"},
+	{"", "harbor 1.0", USER_1000 "," NO_CAPS, "root"},
+	{"", "inspect_ai 0.3.285", USER_1000 "," NO_CAPS, "user"},
+	{"", "inspect_ai", USER_1000, "root"},
+	{"service: root", "inspect_ai", USER_1000 "," NO_CAPS, "root"},
+	{"service: user", NULL, USER_1000, "user"},
+	{"service: user", NULL, "", "root"},
+	{"service: user", NULL, USER_1000 ",\"HostConfig\":{\"ReadonlyRootfs\":true}", NULL},
+	{"service: auto", NULL, USER_1000, "root"},
+	{"service: auto", NULL, USER_1000 "," NO_CAPS, "user"},
+	{"service: auto", NULL, USER_1000 "," ONLY_SWITCH, "root"},
+	{"service: auto", NULL, USER_1000 "," NO_SETGID, "user"},
+	{"service: auto", NULL, USER_1000 "," PRIVILEGED, "root"},
+	{"service: auto", NULL, "\"Config\":{\"User\":\"agent\"}," NO_CAPS, "user"},
+	{"service: auto", NULL, "\"Config\":{\"User\":\"root:1000\"}," NO_CAPS, "root"},
+	{"service: auto", NULL, "\"Config\":{\"User\":\"0\"}," NO_CAPS, "root"},
+	{"service: auto", NULL, NO_CAPS, "root"},
+	/* where only root's program has a place, it is root's */
+	{"service: auto", NULL, USER_1000 "," NO_CAPS_READ_ONLY, "root"},
+};
+
+static struct conf *rules_with(const char *service)
+{
+	struct sb_err err = SB_ERR_INIT;
+	struct conf *conf = NULL;
+	char text[300];
+
+	snprintf(text, sizeof(text),
+		"version: 1\npayloads:\n  tools-%s: {source: embedded}\n"
+		"rules:\n  - when: {}\n    use: tools-%s\n    %s\n",
+		payload_own_arch(), payload_own_arch(), service);
+	assert_int_equal(conf_parse(text, strlen(text), "f", NULL, &conf, &err), 0);
+	return conf;
+}
+
+static void assert_owner(const struct owner *row)
+{
+	char body[600];
+	struct fake_step steps[] = {FAKE_ANSWER(PONG), FAKE_DO(FAKE_REQUEST), FAKE_DO(FAKE_SEND),
+		FAKE_DO(FAKE_REQUEST), FAKE_DO(FAKE_SEND), FAKE_DO(FAKE_STALL)};
+	const struct fake_step *script = steps;
+	sb_auto(plan_release) struct plan plan = PLAN_INIT;
+	sb_auto(conf_freep) struct conf *conf = rules_with(row->service);
+	struct plan_opts opts = {
+		.conf = conf, .client = row->client, .key = &(struct key){.known = false}};
+	struct eng_client *client = NULL;
+	struct sb_err err = SB_ERR_INIT;
+	struct fake_engine *fake;
+	int made;
+
+	snprintf(body, sizeof(body),
+		"{\"Id\":\"" ID "\",\"Image\":\"sha256:1\",\"State\":{\"Status\":\"running\"}%s%s}",
+		*row->container ? "," : "", row->container);
+	steps[3].data = answer("200 OK", body);
+	steps[5].data = answer_arch("200 OK", "Architecture", payload_own_arch());
+	steps[3].len = strlen(steps[3].data);
+	steps[5].len = strlen(steps[5].data);
+	fake = fake_start(&script, 1);
+	assert_int_equal(eng_open(fake_endpoint(fake), 5000, &client, &err), 0);
+	made = plan_make(client, &opts, "web", &plan, &err);
+	if (made < 0 && row->who)
+		fail_msg("%s: %s", row->container, err.text);
+	if (made == 0 && (!row->who || strcmp(plan_service(&plan), row->who) != 0))
+		fail_msg("%s, %s: %s", row->service, row->container, plan_service(&plan));
+	if (!row->who)
+		assert_int_equal(err.code, SB_UNSUPPORTED);
+	eng_close(client);
+	fake_free(fake);
+	free((char *)(uintptr_t)steps[3].data);
+	free((char *)(uintptr_t)steps[5].data);
+}
+
+static void test_plan_make__gives_the_service_to_who_can_do_most(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(owners); i++)
+		assert_owner(&owners[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_plan_make__gives_the_service_to_who_can_do_most),
 		cmocka_unit_test(test_plan_is_foreign__is_seen_from_the_engines_machine),
 	};
 	struct sb_err err = SB_ERR_INIT;

@@ -82,8 +82,12 @@ static int fixture_read(
 static void start(struct fixture *fixture)
 {
 	*fixture = (struct fixture){
-		.container =
-			{.state = "running", .image = "img:1", .path = "", .cwd = "", .arch = ""},
+		.container = {.state = "running",
+			.image = "img:1",
+			.path = "",
+			.cwd = "",
+			.arch = "",
+			.user = ""},
 		.image = {"linux", "amd64", ""},
 		.io = {fixture_stat, fixture_read, NULL},
 	};
@@ -883,7 +887,10 @@ static void test_recon_probe__of_an_empty_container_knows_nothing(void **state)
 	f.container.image = "";
 	assert_int_equal(recon_probe(&f.io, &f.container, &f.image, ENG_DOCKER, &report, &err), 0);
 	for (unsigned i = 0; i < SB_FACT_COUNT; i++)
-		assert_string_equal(report.facts.value[i], "");
+		if (i != SB_FACT_USER && i != SB_FACT_CAPS)
+			assert_string_equal(report.facts.value[i], "");
+	assert_string_equal(report.facts.value[SB_FACT_USER], "root");
+	assert_string_equal(report.facts.value[SB_FACT_CAPS], "none");
 	assert_string_equal(report.elf_path, "");
 	assert_null(report.shells[0]);
 	add(&f, (struct file){"/bin/zsh", .fails = SB_NO_ENGINE});

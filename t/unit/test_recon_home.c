@@ -11,8 +11,8 @@
 #include "recon/place.h"
 #include "recon/recon.h"
 
-static const char docker_tmpfs[] = "a tmpfs that docker does not reach";
-static const char bind_mount[] = "a bind mount: data of the host";
+static const char docker_tmpfs[] = "a tmpfs that docker cannot reach";
+static const char bind_mount[] = "a bind mount: data on the host";
 static const char volume[] = "a volume: data that outlives the container";
 
 static struct eng_mount tmpfs(const char *destination, bool writable, bool noexec)
@@ -76,11 +76,11 @@ static void test_recon_home__is_not_below_a_mount_that_hides_it(void **state)
 		const char *why; /* NULL: it will do */
 	} rows[] = {
 		{ENG_DOCKER, {ENG_MOUNT_TMPFS, "/.sbinject", "", true, false},
-			"a tmpfs that docker does not reach"},
+			"a tmpfs that docker cannot reach"},
 		{ENG_PODMAN, {ENG_MOUNT_TMPFS, "/.sbinject", "", true, false}, NULL},
 		{ENG_PODMAN, {ENG_MOUNT_TMPFS, "/.sbinject", "", true, true}, "mounted noexec"},
 		{ENG_DOCKER, {ENG_MOUNT_BIND, "/.sbinject", "", true, false},
-			"a bind mount: data of the host"},
+			"a bind mount: data on the host"},
 		{ENG_DOCKER, {ENG_MOUNT_BIND, "/.sbinject/x", "", true, false}, NULL},
 		{ENG_DOCKER, {ENG_MOUNT_BIND, "/.sbinjection", "", true, false}, NULL},
 	};
@@ -190,9 +190,9 @@ static void test_recon_home__names_all_causes_on_podman(void **state)
 	assert_int_equal(recon_home(&scene.container, ENG_PODMAN, &home, &err), -1);
 	assert_int_equal(err.code, SB_UNSUPPORTED);
 	assert_string_equal(err.text,
-		"the root file system is read-only and nothing in it can take a program: '/run' is "
-		"mounted noexec, '/tmp' is a bind mount: data of the host, '/var/tmp' is mounted "
-		"read-only; start it without --read-only");
+		"the root file system is read-only and no directory in it can hold a program: '/run' is "
+		"mounted noexec, '/tmp' is a bind mount: data on the host, '/var/tmp' is mounted "
+		"read-only; start the container without --read-only");
 	set(&scene, "paused", true, 0);
 	sb_err_clear(&err);
 	assert_int_equal(recon_home(&scene.container, ENG_PODMAN, &home, &err), -1);
@@ -223,7 +223,7 @@ static void test_recon_place_why_not__knows_what_engines_reach(void **state)
 		{ENG_PODMAN, "running", true, NONE, "/opt", "the root file system is read-only"},
 		{ENG_PODMAN, "running", true, NONE, "/var/tmp/x", NULL},
 		{ENG_PODMAN, "paused", true, NONE, "/tmp",
-			"a tmpfs that podman reaches only while the container runs"},
+			"a tmpfs that podman can reach only while the container runs"},
 		{ENG_DOCKER, "running", false, {ENG_MOUNT_TMPFS, "/tmp", "", true, false}, "/tmp",
 			docker_tmpfs},
 		{ENG_DOCKER, "running", false, {ENG_MOUNT_TMPFS, "/tmp", "", true, false}, "/tmp/x",
@@ -235,9 +235,9 @@ static void test_recon_place_why_not__knows_what_engines_reach(void **state)
 		{ENG_PODMAN, "running", false, {ENG_MOUNT_TMPFS, "/tmp", "", true, true}, "/tmp",
 			"mounted noexec"},
 		{ENG_PODMAN, "running", false, {ENG_MOUNT_TMPFS, "/tmp", "uid=1", true, false},
-			"/tmp", "given to a user who could exchange the program"},
+			"/tmp", "owned by a user who could replace the program"},
 		{ENG_PODMAN, "paused", false, {ENG_MOUNT_TMPFS, "/tmp", "", true, false}, "/tmp",
-			"a tmpfs that podman reaches only while the container runs"},
+			"a tmpfs that podman can reach only while the container runs"},
 		{ENG_DOCKER, "running", false, {ENG_MOUNT_VOLUME, "/dev/shm", "", true, false},
 			"/dev/shm", volume},
 		{ENG_DOCKER, "running", true, {ENG_MOUNT_BIND, "/srv", "", true, false}, "/srv",

@@ -208,15 +208,15 @@ static const struct arch arches[] = {
 	{"linux", "ppc64le", "", "tools-ppc64le", NULL},
 	{"linux", "s390x", "", "tools-s390x", NULL},
 	{"linux", "arm", "v6", NULL,
-		"no rule of 'built-in' matches os=linux arch=arm variant=v6; see 'sbinject rules'"},
+		"no rule in 'built-in' matches os=linux arch=arm variant=v6; see 'sbinject rules'"},
 	{"linux", "arm", "", NULL,
-		"no rule of 'built-in' matches os=linux arch=arm variant=(unknown); see 'sbinject rules'"},
+		"no rule in 'built-in' matches os=linux arch=arm variant=(unknown); see 'sbinject rules'"},
 	{"linux", "ppc64", "", NULL,
-		"no rule of 'built-in' matches os=linux arch=ppc64 variant=(unknown); see 'sbinject rules'"},
+		"no rule in 'built-in' matches os=linux arch=ppc64 variant=(unknown); see 'sbinject rules'"},
 	{"linux", "", "", NULL,
-		"no rule of 'built-in' matches os=linux arch=(unknown) variant=(unknown); see 'sbinject rules'"},
+		"no rule in 'built-in' matches os=linux arch=(unknown) variant=(unknown); see 'sbinject rules'"},
 	{"windows", "amd64", "", NULL,
-		"no rule of 'built-in' matches os=windows arch=amd64 variant=(unknown); see 'sbinject rules'"},
+		"no rule in 'built-in' matches os=windows arch=amd64 variant=(unknown); see 'sbinject rules'"},
 };
 
 static void check_builtin(
@@ -292,9 +292,49 @@ static void test_rule_describe__stops_at_the_maximum(void **state)
 	assert_int_equal(err.code, SB_FAILED);
 }
 
+/* Of several words, one is enough; whose it is, and what root has, are two facts. */
+static void test_rule_match__takes_a_user_and_its_root(void **state)
+{
+	static const char text[] =
+		"version: 1\n"
+		"payloads: {tools-amd64: {source: embedded}}\n"
+		"rules:\n"
+		"- {when: {}, use: tools-amd64}\n"
+		"- {when: {user: [\"1000\", agent]}, use: tools-amd64}\n"
+		"- {when: {user: \"1000\", caps: [setuid, kill]}, use: tools-amd64}\n"
+		"- {when: {user: \"1000\", caps: none, os: linux}, use: tools-amd64}\n";
+	static const struct {
+		const char *user, *caps;
+		int line;
+	} rows[] = {
+		{"root", "chown setuid", 4},
+		{"agent", "chown setuid", 5},
+		{"1000", "chown setuid", 6},
+		{"1000", "chown setuids", 5},
+		{"1000", "none", 7},
+	};
+	sb_auto(conf_freep) struct conf *conf = NULL;
+	struct sb_err err = SB_ERR_INIT;
+
+	(void)state;
+	assert_int_equal(conf_parse(text, sizeof(text) - 1, "f", NULL, &conf, &err), 0);
+	for (size_t i = 0; i < SB_ARRAY_SIZE(rows); i++) {
+		struct sb_facts facts = {0};
+		const struct conf_rule *rule;
+
+		sb_fact_put(&facts, SB_FACT_OS, "linux");
+		sb_fact_put(&facts, SB_FACT_USER, rows[i].user);
+		sb_fact_put(&facts, SB_FACT_CAPS, rows[i].caps);
+		rule = rule_match(conf, &facts, &err);
+		assert_non_null(rule);
+		assert_int_equal(rule->line, rows[i].line);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rule_match__takes_a_user_and_its_root),
 		cmocka_unit_test(test_rule_match__by_table),
 		cmocka_unit_test(test_rule_match__builtin_rules_take_any_linux),
 		cmocka_unit_test(test_rule_next_tie__by_table),

@@ -10,22 +10,22 @@ a
 # one rule that does not hold
 [{when: {os: linux}, use: a}]
 {"os": "windows"}
-no rule of 'f' matches os=windows; see 'sbinject rules'
+no rule in 'f' matches os=windows; see 'sbinject rules'
 
 # an unknown fact matches nothing
 [{when: {os: linux, distro: debian}, use: a}]
 {"os": "linux"}
-no rule of 'f' matches os=linux distro=(unknown); see 'sbinject rules'
+no rule in 'f' matches os=linux distro=(unknown); see 'sbinject rules'
 
 # not even a star
 [{when: {image: "*"}, use: a}]
 {}
-no rule of 'f' matches image=(unknown); see 'sbinject rules'
+no rule in 'f' matches image=(unknown); see 'sbinject rules'
 
 # each fact is named once, in the order of the rules
 [{when: {os: linux, arch: amd64}, use: a}, {when: {arch: arm64, os: linux, label: {x: y}}, use: b}]
 {"os": "linux", "arch": "riscv64"}
-no rule of 'f' matches os=linux arch=riscv64 label.x=(unknown); see 'sbinject rules'
+no rule in 'f' matches os=linux arch=riscv64 label.x=(unknown); see 'sbinject rules'
 
 # an empty when matches anything
 [{when: {}, use: a}]
@@ -88,11 +88,11 @@ b
 # values are compared whole and with their case
 [{when: {distro: ubuntu}, use: a}]
 {"distro": "ubuntu-core"}
-no rule of 'f' matches distro=ubuntu-core; see 'sbinject rules'
+no rule in 'f' matches distro=ubuntu-core; see 'sbinject rules'
 
 [{when: {distro: ubuntu}, use: a}]
 {"distro": "Ubuntu"}
-no rule of 'f' matches distro=Ubuntu; see 'sbinject rules'
+no rule in 'f' matches distro=Ubuntu; see 'sbinject rules'
 
 # versions are texts: 12 is not 12.0, 16.10 not 16.1
 [{when: {version: 16.10}, use: a}, {when: {version: 16.1}, use: b}]
@@ -101,12 +101,12 @@ a
 
 [{when: {version: 12}, use: a}]
 {"version": "12.0"}
-no rule of 'f' matches version=12.0; see 'sbinject rules'
+no rule in 'f' matches version=12.0; see 'sbinject rules'
 
 # a star is itself except in image and client
 [{when: {version: "12*"}, use: a}]
 {"version": "12.1"}
-no rule of 'f' matches version=12.1; see 'sbinject rules'
+no rule in 'f' matches version=12.1; see 'sbinject rules'
 
 # any word of the family
 [{when: {family: debian}, use: a}]
@@ -127,7 +127,7 @@ a
 
 [{when: {family: ubu}, use: a}]
 {"family": "ubuntu debian"}
-no rule of 'f' matches family="ubuntu debian"; see 'sbinject rules'
+no rule in 'f' matches family="ubuntu debian"; see 'sbinject rules'
 
 [{when: {family: debian}, use: a}, {when: {family: ubuntu}, use: b}]
 {"family": "ubuntu debian"}
@@ -144,7 +144,7 @@ a
 
 [{when: {image: "ubuntu:*"}, use: a}]
 {"image": "docker.io/library/ubuntu:22.04"}
-no rule of 'f' matches image=docker.io/library/ubuntu:22.04; see 'sbinject rules'
+no rule in 'f' matches image=docker.io/library/ubuntu:22.04; see 'sbinject rules'
 
 [{when: {image: "*/ubuntu:*.04"}, use: a}]
 {"image": "docker.io/library/ubuntu:22.04"}
@@ -156,7 +156,7 @@ a
 
 [{when: {image: "*a*b*c"}, use: a}]
 {"image": "xaxbxbcxcd"}
-no rule of 'f' matches image=xaxbxbcxcd; see 'sbinject rules'
+no rule in 'f' matches image=xaxbxbcxcd; see 'sbinject rules'
 
 [{when: {image: "a**"}, use: a}]
 {"image": "a"}
@@ -164,11 +164,11 @@ a
 
 [{when: {image: "a?c"}, use: a}]
 {"image": "abc"}
-no rule of 'f' matches image=abc; see 'sbinject rules'
+no rule in 'f' matches image=abc; see 'sbinject rules'
 
 [{when: {image: "[a]"}, use: a}]
 {"image": "a"}
-no rule of 'f' matches image=a; see 'sbinject rules'
+no rule in 'f' matches image=a; see 'sbinject rules'
 
 [{when: {client: "inspect_ai 0.3.*"}, use: a}, {when: {}, use: b}]
 {"client": "inspect_ai 0.3.252"}
@@ -211,22 +211,22 @@ a
 
 [{when: {label: {x: ""}}, use: a}]
 {"label": {"y": ""}}
-no rule of 'f' matches label.x=(unknown); see 'sbinject rules'
+no rule in 'f' matches label.x=(unknown); see 'sbinject rules'
 
 [{when: {label: {x: y}}, use: a}]
 {"label": {"x": ""}}
-no rule of 'f' matches label.x=""; see 'sbinject rules'
+no rule in 'f' matches label.x=""; see 'sbinject rules'
 
 [{when: {label: {x: y}}, use: a}]
 {"label": {"x": 1}}
-no rule of 'f' matches label.x=(unknown); see 'sbinject rules'
+no rule in 'f' matches label.x=(unknown); see 'sbinject rules'
 
 # what a container says of itself is escaped
 [{when: {label: {x: y}}, use: a}]
 {"label": {"x": "\u001b[31m\nno rule"}}
-no rule of 'f' matches label.x="\x1b[31m\x0ano rule"; see 'sbinject rules'
+no rule in 'f' matches label.x="\x1b[31m\x0ano rule"; see 'sbinject rules'
 
 # and cut
 [{when: {label: {x: y}}, use: a}]
 {"label": {"x": "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"}}
-no rule of 'f' matches label.x=bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb...; see 'sbinject rules'
+no rule in 'f' matches label.x=bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb...; see 'sbinject rules'
