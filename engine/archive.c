@@ -97,9 +97,10 @@ static int do_stat(struct eng_client *client, const char *id, const char *path,
 		return 1;
 	if (reply.status != 200)
 		return eng_refused(
-			client, &reply, SB_FAILED, "look at a file in the container", err);
+			client, &reply, SB_FAILED, "examine a file in the container", err);
 	if (!eng_http_header(&reply, "X-Docker-Container-Path-Stat", header, sizeof(header)))
-		return sb_err_set(err, SB_FAILED, "the engine tells nothing about '%s'", path);
+		return sb_err_set(
+			err, SB_FAILED, "the engine's reply does not describe '%s'", path);
 	return eng_stat_parse(header, ret, err);
 }
 
@@ -130,20 +131,28 @@ static void gather_release(struct gather *gather)
 	sb_buf_release(&gather->tar);
 }
 
-static int get_first(struct eng_client *client, const char *id, const char *path, size_t max_bytes,
-	enum eng_type *ret_type, struct sb_buf *out, struct sb_err *err)
+/* A file that is being read. */
+struct reading {
+	struct eng_client *client;
+	const char *id;
+	size_t max_bytes;
+	struct sb_buf *out;
+};
+
+static int get_first(
+	const struct reading *r, const char *path, enum eng_type *ret_type, struct sb_err *err)
 {
 	/* Room for the extended headers that may precede the file. */
 	sb_auto(gather_release) struct gather gather = {
-		SB_BUF_INIT(max_bytes + 16384), SB_ERR_INIT};
+		SB_BUF_INIT(r->max_bytes + 16384), SB_ERR_INIT};
 	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
 	sb_autobuf struct sb_buf target = SB_BUF_INIT(SB_MAX_HEADERS);
 	struct eng_http_req req = {.method = "GET", .sink = gather_tar, .ctx = &gather};
 
-	if (archive_path(client, id, path, &target, err) < 0)
+	if (archive_path(r->client, r->id, path, &target, err) < 0)
 		return -1;
 	req.path = target.data;
-	if (eng_call(client, &req, &reply, err) < 0)
+	if (eng_call(r->client, &req, &reply, err) < 0)
 		return -1;
 	if (gather.err.code != SB_OK) {
 		*err = gather.err;
@@ -152,35 +161,37 @@ static int get_first(struct eng_client *client, const char *id, const char *path
 	if (reply.status == 404)
 		return 1;
 	if (reply.status != 200)
-		return eng_refused(client, &reply, SB_FAILED, "read a file of the container", err);
+		return eng_refused(
+			r->client, &reply, SB_FAILED, "read a file in the container", err);
 	return eng_tar_first(
-		sb_buf_str(&gather.tar), gather.tar.len, max_bytes, ret_type, out, err);
+		sb_buf_str(&gather.tar), gather.tar.len, r->max_bytes, ret_type, r->out, err);
 }
 
-static int do_read(struct eng_client *client, const char *id, const char *path, size_t max_bytes,
-	struct sb_buf *out, struct sb_err *err)
+static int do_read(const struct reading *r, const char *path, struct sb_err *err)
 {
 	enum eng_type type = ENG_SPECIAL;
 	struct eng_stat link;
-	int ret = get_first(client, id, path, max_bytes, &type, out, err);
+	int ret = get_first(r, path, &type, err);
 
 	if (ret || type == ENG_FILE)
 		return ret;
 	if (type != ENG_LINK)
 		return 1;
 	/* Docker sends the link itself; its status names where the link ends. */
-	ret = do_stat(client, id, path, &link, err);
+	ret = do_stat(r->client, r->id, path, &link, err);
 	if (ret || link.type != ENG_LINK || link.link[0] != '/')
 		return ret < 0 ? -1 : 1;
-	ret = get_first(client, id, link.link, max_bytes, &type, out, err);
+	ret = get_first(r, link.link, &type, err);
 	return ret || type == ENG_FILE ? ret : 1;
 }
 
 int eng_archive_read(struct eng_client *client, const char *id, const char *path, size_t max_bytes,
 	struct sb_buf *out, struct sb_err *err)
 {
+	struct reading r = {client, id, max_bytes, out};
+
 	eng_hold_begin(client);
-	return eng_hold_end(client, do_read(client, id, path, max_bytes, out, err), err);
+	return eng_hold_end(client, do_read(&r, path, err), err);
 }
 
 static int fail_put(

@@ -38,16 +38,16 @@ static inline void sb_closep(int *fd)
 #define sb_autofree sb_auto(sb_freep)
 #define sb_autoclose sb_auto(sb_closep)
 
-/* Limits on what others send us. Exceeding one is an ordinary error, and a truncation only where it
- * says so. */
+/* Limits on what others send us. Going over one is an ordinary error; data is cut only where a
+ * contract says so. */
 enum {
 	SB_MAX_JSON_REPLY = 16 << 20,  /* one JSON document from an engine */
 	SB_MAX_LIST = 256 << 20,       /* the list of all containers, labels and all */
 	SB_MAX_ERROR_REPLY = 64 << 10, /* the body of an HTTP error */
 	SB_MAX_HEADERS = 64 << 10,     /* one HTTP header block */
-	SB_MAX_FRAME_TEXT = 64 << 10,  /* diagnostics kept of an exec's: of more, the last */
+	SB_MAX_FRAME_TEXT = 64 << 10,  /* diagnostics of an exec: the newest are kept */
 	SB_MAX_RECEIPT = 64 << 10,     /* one line from our own program in a container */
-	SB_MAX_FILE_PROBE = 64 << 10,  /* a file of the container read by recon: its first */
+	SB_MAX_FILE_PROBE = 64 << 10,  /* what recon reads of a file in a container */
 	SB_MAX_CONFIG = 1 << 20,       /* a rules file, an engine's client configuration */
 	SB_MAX_PAYLOAD = 64 << 20,     /* a payload from a file */
 	SB_MAX_RPC = 1 << 30,	       /* one JSON-RPC reply passed through `call` */

@@ -113,7 +113,7 @@ int eng_refused(const struct eng_client *client, const struct eng_http_reply *re
 
 	eng_reply_message(reply, text, sizeof(text));
 	return sb_err_set(err, code, "%s refuses to %s: %s (HTTP %d)", eng_client_kind_name(client),
-		what, text[0] ? text : "it gives no reason", reply->status);
+		what, text[0] ? text : "no reason given", reply->status);
 }
 
 static bool parse_api(const char *text, unsigned api[2])
@@ -136,13 +136,11 @@ static int settle_api(struct eng_client *client, const char *said, struct sb_err
 
 	if (!parse_api(said, api))
 		return sb_err_set(err, SB_NO_ENGINE,
-			"what answers at '%s' names no API version: it is neither Docker nor "
-			"Podman",
+			"'%s' is neither Docker nor Podman: its reply names no API version",
 			client->endpoint->url);
 	if (api_less(api, api_min))
 		return sb_err_set(err, SB_NO_ENGINE,
-			"the engine at '%s' speaks API %u.%u; %u.%u is the oldest that is "
-			"understood",
+			"the engine at '%s' speaks API %u.%u; the oldest supported is %u.%u",
 			client->endpoint->url, api[0], api[1], api_min[0], api_min[1]);
 	if (api_less(api_max, api))
 		memcpy(api, api_max, sizeof(api));

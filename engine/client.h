@@ -4,7 +4,7 @@
 #define ENGINE_CLIENT_H
 
 #include "engine/engine.h"
-#include "engine/hold.h"
+#include "engine/held.h"
 #include "engine/http.h"
 #include "engine/refusal.h"
 
@@ -17,13 +17,13 @@ struct eng_client {
 	char arch[32], built[40];
 	bool asked_version;
 	int64_t deadline;
-	int64_t cleanup_end; /* SB_NEVER before there is any */
+	int64_t cleanup_end; /* SB_NEVER: no cleanup yet */
 	enum eng_caution caution;
 	struct eng_hold hold;
 	struct {
-		char id[65]; /* "": of none, or it may do something else now */
+		char id[65]; /* "": none, or its state may have changed */
 		bool runs, has_mounts;
-	} seen; /* of the container that was inspected last */
+	} seen; /* the container that was inspected last */
 };
 
 /* Fill arch and built: one request, the first time. */
@@ -37,8 +37,9 @@ int eng_path_begin(
 	const struct eng_client *client, struct sb_buf *path, struct sb_err *err) sb_must_check;
 
 /*
- * req->timeout_ms as the client's deadline says, as what the user allows for the whole is allowed
- * for a part; an error when it has passed. Without a deadline it stays as it is.
+ * Set req->timeout_ms to what is left until the client's deadline: a part may take all the time
+ * that the user allows for the whole. It is an error if the deadline has passed. Without a
+ * deadline, timeout_ms stays as it is.
  */
 int eng_limit_time(const struct eng_client *client, struct eng_http_req *req,
 	struct sb_err *err) sb_must_check;
@@ -48,8 +49,8 @@ int eng_call(struct eng_client *client, struct eng_http_req *req, struct eng_htt
 	struct sb_err *err) sb_must_check;
 
 /*
- * The same for a path in the API, with a name or id for the one %s of `form`, and a body, if there
- * is one, of JSON.
+ * The same for an API path: `form`, in which the one %s stands for the name or id. The body, if
+ * there is one, is JSON.
  */
 int eng_call_about(struct eng_client *client, struct eng_http_req *req, const char *form,
 	const char *name, struct eng_http_reply *reply, struct sb_err *err) sb_must_check;
@@ -61,7 +62,7 @@ int eng_get_json(struct eng_client *client, const char *path, json_t **ret,
 /* The engine's own words in a refusal: the JSON member "message", else the text, else "". */
 void eng_reply_message(const struct eng_http_reply *reply, char *text, size_t size);
 
-/* Whether those words are anywhere in it, in capitals or not. */
+/* Whether the body contains those words, in upper or lower case. */
 bool eng_reply_says(const struct eng_http_reply *reply, const char *words);
 
 /* What a refusal means in that situation: eng_refusal_find() for its status and body. */

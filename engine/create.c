@@ -20,7 +20,8 @@ static int take_id(const struct eng_http_reply *reply, char ret[65], struct sb_e
 	if (!doc)
 		return -1;
 	if (!id || !sb_is_hex64(id))
-		return sb_err_set(err, SB_FAILED, "the engine gives no id for a container");
+		return sb_err_set(
+			err, SB_FAILED, "the engine created a container, but reported no id");
 	memcpy(ret, id, 65);
 	return 0;
 }
@@ -40,7 +41,7 @@ int eng_container_create(struct eng_client *client, const char *name, const json
 	if (reply.status == 409)
 		return 1;
 	if (reply.status != 201)
-		return eng_refused(client, &reply, SB_UNSUPPORTED, "make a container", err);
+		return eng_refused(client, &reply, SB_UNSUPPORTED, "create a container", err);
 	return take_id(&reply, ret, err);
 }
 
@@ -82,7 +83,8 @@ int eng_container_delete(struct eng_client *client, const char *id, struct sb_er
 	while ((ret = delete_once(client, id, err)) == 1) {
 		if (sb_left_ms(until, 1) == 0)
 			return sb_err_set(err, SB_FAILED,
-				"the engine does not come to an end of deleting a container");
+				"the engine has not finished deleting container %.12s after %d s",
+				id, DELETE_WAIT_MS / 1000);
 		sb_sleep_ms(DELETE_PAUSE_MS);
 	}
 	return ret;

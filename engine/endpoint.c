@@ -85,7 +85,7 @@ static enum scheme split_scheme(const char *url, const char **rest)
 static int fail_url(const char *why, const char *url, struct sb_err *err)
 {
 	return sb_err_set(err, SB_USAGE,
-		"%s: '%s' is not understood; use unix:///PATH or tcp://HOST:PORT", why, url);
+		"%s: '%s' is not supported; use unix:///PATH or tcp://HOST:PORT", why, url);
 }
 
 static bool has_port(const char *host, size_t len)
@@ -123,7 +123,7 @@ static int set_host(struct eng_endpoint *ret, const char *rest, struct sb_err *e
 	size_t prefix_len = strlen(prefix);
 
 	if (memchr(rest, '@', len))
-		return sb_err_set(err, SB_USAGE, "%s: a user name in '%s' is not understood",
+		return sb_err_set(err, SB_USAGE, "%s: the user name in '%s' is not supported",
 			ret->why, ret->url);
 	if ((len && !is_address(rest, len)) || prefix[strspn(prefix, HOST_CHARS ":/~")])
 		return fail_url(ret->why, ret->url, err);
@@ -151,7 +151,7 @@ static int set_socket(struct eng_endpoint *ret, const char *path, struct sb_err 
 			err, SB_USAGE, "%s: '%s' needs an absolute path", ret->why, ret->url);
 	if (strlen(path) >= sizeof(address.sun_path))
 		return sb_err_set(err, SB_USAGE,
-			"%s: the path of '%s' is longer than a socket's can be (%zu bytes)",
+			"%s: the path of '%s' is too long for a socket (at most %zu bytes)",
 			ret->why, ret->url, sizeof(address.sun_path) - 1);
 	ret->socket = make_text(err, "%s", path);
 	return ret->socket ? 0 : -1;
@@ -196,7 +196,7 @@ int eng_endpoint_parse(
 		return set_host(ret, rest, err);
 	case SCHEME_SSH:
 		return sb_err_set(err, SB_USAGE,
-			"%s: '%s': ssh is not spoken; forward the socket (ssh -nNT -L "
+			"%s: '%s': ssh:// is not supported; forward the socket (ssh -nNT -L "
 			"/tmp/engine.sock:/var/run/docker.sock host) and use "
 			"unix:///tmp/engine.sock",
 			why, ret->url);
@@ -274,7 +274,7 @@ static int from_url(const char *url, const char *why, struct eng_endpoint *ret, 
 	enum scheme scheme = split_scheme(url, &rest);
 
 	if (!*url)
-		return sb_err_set(err, SB_USAGE, "%s: an empty URL names no engine", why);
+		return sb_err_set(err, SB_USAGE, "%s: the URL is empty", why);
 	/* Known before the default port is chosen. */
 	ret->tls = scheme == SCHEME_TCP && (env("DOCKER_TLS_VERIFY") || env("DOCKER_TLS"));
 	if (eng_endpoint_parse(url, why, ret, err) < 0)
@@ -323,24 +323,31 @@ static int context_name(const char *dir, char **ret, char **why, struct sb_err *
 	return *ret ? 0 : -1;
 }
 
+/* A context that is looked for. */
+struct context {
+	const char *dir; /* of the docker configuration */
+	const char *name;
+	const char *why; /* the setting that names it */
+};
+
 /* Take the endpoint of a context that has been found. */
-static int use_context(const json_t *meta, const char *dir, const char *hash, const char *why,
+static int use_context(const struct context *context, const json_t *meta, const char *hash,
 	struct eng_endpoint *ret, struct sb_err *err)
 {
-	sb_autofree char *tls = make_text(err, "%s/contexts/tls/%s/docker", dir, hash);
+	sb_autofree char *tls = make_text(err, "%s/contexts/tls/%s/docker", context->dir, hash);
 	const char *host = sb_json_str(meta, "Endpoints.docker.Host");
 	const char *rest;
 
 	if (!host)
-		return sb_err_set(err, SB_USAGE, "%s: context '%s' has no docker endpoint", why,
-			sb_json_str(meta, "Name"));
+		return sb_err_set(err, SB_USAGE, "%s: context '%s' has no docker endpoint",
+			context->why, context->name);
 	if (!tls)
 		return -1;
 	if (split_scheme(host, &rest) != SCHEME_UNIX && set_tls_files(ret, tls, err) < 0)
 		return -1;
 	/* Known before the default port is chosen. */
 	ret->tls = ret->ca || ret->cert || sb_json_bool(meta, "Endpoints.docker.SkipTLSVerify");
-	if (eng_endpoint_parse(host, why, ret, err) < 0)
+	if (eng_endpoint_parse(host, context->why, ret, err) < 0)
 		return -1;
 	ret->tls_verify = !ret->socket && !sb_json_bool(meta, "Endpoints.docker.SkipTLSVerify");
 	return 0;
@@ -352,11 +359,12 @@ static void close_dirp(DIR **dir)
 		closedir(*dir);
 }
 
-/* 1: that directory is of another context, or cannot be read: *unread then tells why. */
-static int try_context(const char *dir, const char *hash, const char *name, const char *why,
-	struct eng_endpoint *ret, struct sb_err *unread, struct sb_err *err)
+/* 1: that directory is of another context, or cannot be read: then *unread says why. */
+static int try_context(const struct context *context, const char *hash, struct eng_endpoint *ret,
+	struct sb_err *unread, struct sb_err *err)
 {
-	sb_autofree char *path = make_text(err, "%s/contexts/meta/%s/meta.json", dir, hash);
+	sb_autofree char *path =
+		make_text(err, "%s/contexts/meta/%s/meta.json", context->dir, hash);
 	json_auto_t *meta = NULL;
 	const char *found;
 
@@ -365,16 +373,15 @@ static int try_context(const char *dir, const char *hash, const char *name, cons
 	if (read_json(path, &meta, unread) != 0)
 		return 1;
 	found = sb_json_str(meta, "Name");
-	if (!found || strcmp(found, name) != 0)
+	if (!found || strcmp(found, context->name) != 0)
 		return 1;
-	return use_context(meta, dir, hash, why, ret, err);
+	return use_context(context, meta, hash, ret, err);
 }
 
 /* The directories are named by a hash of the context's name; reading them all needs no hash. */
-static int from_context(const char *dir, const char *name, const char *why,
-	struct eng_endpoint *ret, struct sb_err *err)
+static int from_context(const struct context *context, struct eng_endpoint *ret, struct sb_err *err)
 {
-	sb_autofree char *path = make_text(err, "%s/contexts/meta", dir);
+	sb_autofree char *path = make_text(err, "%s/contexts/meta", context->dir);
 	sb_auto(close_dirp) DIR *list = path ? opendir(path) : NULL;
 	struct sb_err unread = SB_ERR_INIT;
 	const struct dirent *entry;
@@ -384,7 +391,7 @@ static int from_context(const char *dir, const char *name, const char *why,
 
 		if (entry->d_name[0] == '.')
 			continue;
-		state = try_context(dir, entry->d_name, name, why, ret, &unread, err);
+		state = try_context(context, entry->d_name, ret, &unread, err);
 		if (state <= 0)
 			return state;
 	}
@@ -392,11 +399,11 @@ static int from_context(const char *dir, const char *name, const char *why,
 		sb_err_set(&unread, SB_USAGE, "cannot open '%s': %s", path, strerror(errno));
 	if (unread.code != SB_OK) {
 		*err = unread;
-		return sb_err_wrap(err, "%s: docker context '%s'", why, name);
+		return sb_err_wrap(err, "%s: docker context '%s'", context->why, context->name);
 	}
 	return sb_err_set(err, SB_USAGE,
-		"%s names the docker context '%s', which does not exist below '%s/contexts'", why,
-		name, dir);
+		"%s names the docker context '%s', which does not exist below '%s/contexts'",
+		context->why, context->name, context->dir);
 }
 
 /* ---- well-known sockets ---- */
@@ -479,7 +486,7 @@ int eng_endpoint_find(const char *host, struct eng_endpoint *ret, struct sb_err 
 	if (!dir || context_name(dir, &context, &why, err) < 0)
 		return -1;
 	if (context)
-		return from_context(dir, context, why, ret, err);
+		return from_context(&(struct context){dir, context, why}, ret, err);
 	if (env("CONTAINER_HOST"))
 		return from_url(env("CONTAINER_HOST"), "CONTAINER_HOST", ret, err);
 	return from_known_sockets(ret, err);

@@ -44,7 +44,7 @@ int sb_err_set(struct sb_err *err, enum sb_code code, const char *fmt, ...) sb_p
 /* Put "<prefix>: " in front of the text of a set error and return -1. */
 int sb_err_wrap(struct sb_err *err, const char *fmt, ...) sb_printf(2, 3);
 
-/* Put something behind the text of a set error and return -1. */
+/* Append to the text of a set error and return -1. */
 int sb_err_add(struct sb_err *err, const char *fmt, ...) sb_printf(2, 3);
 
 /* The out-of-memory error. Returns -1. */

@@ -55,7 +55,7 @@ static int keep_id(struct eng_exec *exec, const struct eng_http_reply *reply, st
 		return -1;
 	if (!id || !*id || strlen(id) >= sizeof(exec->id) ||
 		strspn(id, "0123456789abcdef") != strlen(id))
-		return sb_err_set(err, SB_FAILED, "the engine gives no id for an exec");
+		return sb_err_set(err, SB_FAILED, "the engine created an exec, but reported no id");
 	strcpy(exec->id, id);
 	return 0;
 }
@@ -214,7 +214,8 @@ int eng_exec_write(struct eng_exec *exec, const void *data, size_t len, struct s
 		if (sent)
 			continue;
 		if (sb_left_ms(exec->client->deadline, 1) == 0)
-			return sb_err_set(err, SB_NO_ENGINE, "out of time while sending input");
+			return sb_err_set(err, SB_NO_ENGINE,
+				"out of time while sending input to the program; --timeout allows more");
 		eng_stream_wait(exec->stream, true, sb_left_ms(exec->client->deadline, 200));
 	}
 	return 0;
@@ -280,7 +281,7 @@ static int take_in(struct eng_exec *exec, int timeout_ms, struct sb_buf *out, si
 	ret = eng_stream_recv(exec->stream, exec->piece, sizeof(exec->piece), left, ret_len, err);
 	if (ret == 1 && !eng_frames_is_whole(&exec->frames))
 		return sb_err_set(err, SB_NO_ENGINE,
-			"the engine broke off a stream in the middle of its output");
+			"the engine closed the connection in the middle of the program's output");
 	return ret ? ret : feed(exec, exec->piece, *ret_len, out, err);
 }
 
@@ -327,7 +328,7 @@ static int get_status(
 	if (eng_get_json(exec->client, path, &doc, &reply, err) < 0)
 		return -1;
 	if (!doc)
-		return fail_exec(exec, &reply, "tell how a program ended", err);
+		return fail_exec(exec, &reply, "report a program's exit status", err);
 	state = exec->attached ? sb_json_at(doc, "State") : doc;
 	*running =
 		sb_json_bool(state, "Running") || !json_is_integer(sb_json_at(state, "ExitCode"));
@@ -351,8 +352,8 @@ int eng_exec_status(struct eng_exec *exec, int *ret, struct sb_err *err)
 		if (!running)
 			return 0;
 		if (sb_left_ms(until, 1) == 0)
-			return sb_err_set(
-				err, SB_FAILED, "the engine does not tell how a program ended");
+			return sb_err_set(err, SB_FAILED,
+				"the engine did not report the program's exit status");
 		sb_sleep_ms(STATUS_PAUSE_MS);
 	}
 }

@@ -6,9 +6,9 @@
 #include "engine/err.h"
 
 /*
- * Open a regular file for reading. Nothing else will do: a FIFO or a device would let us wait for
- * what may never come. Fails with SB_USAGE, as each of them is there by somebody's configuration.
- * 1: there is nothing of that name.
+ * Open a regular file for reading. Anything else is refused: reading a FIFO or a device could block
+ * for ever. Fails with SB_USAGE, because every such path comes from a configuration. 1: there is no
+ * such file.
  */
 int sb_file_open(const char *path, int *ret, struct sb_err *err) sb_must_check;
 

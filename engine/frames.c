@@ -22,23 +22,29 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
+/* As much as belongs to the head of a frame; its last byte begins the frame. */
+static int take_head(struct eng_frames *frames, const char *data, size_t len, size_t *ret_taken,
+	struct sb_err *err)
+{
+	*ret_taken = least(sizeof(frames->head) - frames->head_len, len);
+	memcpy(frames->head + frames->head_len, data, *ret_taken);
+	frames->head_len += *ret_taken;
+	if (frames->head_len < sizeof(frames->head))
+		return 0;
+	frames->head_len = 0;
+	return begin_frame(frames, err);
+}
+
 int eng_frames_feed(struct eng_frames *frames, const char *data, size_t len, eng_frames_sink sink,
 	void *ctx, struct sb_err *err)
 {
 	while (len) {
-		size_t n;
+		size_t n = least(frames->left, len);
 
-		if (frames->left == 0) {
-			n = least(sizeof(frames->head) - frames->head_len, len);
-			memcpy(frames->head + frames->head_len, data, n);
-			frames->head_len += n;
-			if (frames->head_len == sizeof(frames->head)) {
-				frames->head_len = 0;
-				if (begin_frame(frames, err) < 0)
-					return -1;
-			}
+		if (n == 0) {
+			if (take_head(frames, data, len, &n, err) < 0)
+				return -1;
 		} else {
-			n = least(frames->left, len);
 			if (sink(ctx, frames->head[0] <= STREAM_STDOUT ? 1 : 2, data, n) < 0)
 				return -1;
 			frames->left -= (uint32_t)n;

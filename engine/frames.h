@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The frames in which an engine mixes an exec's stdout and stderr. Pure: bytes in, pieces out,
- * however they are split. A length announced is never allocated.
+ * however they are split. Never allocates the length that a frame announces.
  */
 #ifndef ENGINE_FRAMES_H
 #define ENGINE_FRAMES_H
@@ -29,7 +29,7 @@ typedef int (*eng_frames_sink)(void *ctx, int stream, const char *data, size_t l
 int eng_frames_feed(struct eng_frames *frames, const char *data, size_t len, eng_frames_sink sink,
 	void *ctx, struct sb_err *err) sb_must_check;
 
-/* Whether what was fed ends between two frames: nothing else is the end of a stream. */
+/* Whether what was fed ends between two frames; a stream that ends elsewhere was cut off. */
 bool eng_frames_is_whole(const struct eng_frames *frames);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "engine/client.h"
 #include "engine/clock.h"
-#include "engine/hold.h"
+#include "engine/pause.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +44,8 @@ static int say(int fd, const char *text, size_t len, struct sb_err *err)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return sb_err_set(err, SB_FAILED, "the guard of a pause is gone");
+			return sb_err_set(
+				err, SB_FAILED, "the process that guards the pause has ended");
 		text += n;
 		len -= (size_t)n;
 	}
@@ -82,8 +83,8 @@ static int spawn(struct eng_guard *guard, int end, struct sb_err *err)
 	posix_spawn_file_actions_destroy(&files);
 	if (code)
 		guard->pid = 0;
-	return code ? sb_err_set(err, SB_FAILED, "cannot start the guard of a pause: %s",
-			      strerror(code))
+	return code ? sb_err_set(err, SB_FAILED,
+			      "cannot start the process that guards the pause: %s", strerror(code))
 		    : 0;
 }
 
@@ -98,12 +99,12 @@ static int await_ready(
 		if (eng_is_interrupted(client))
 			return sb_err_set(err, SB_INTERRUPTED, "interrupted");
 		if (sb_left_ms(until, eng_time_left(client, 1)) == 0)
-			return sb_err_set(
-				err, SB_NO_ENGINE, "the guard of a pause is not ready in time");
+			return sb_err_set(err, SB_NO_ENGINE,
+				"the process that guards the pause was not ready in time");
 	}
 	if (recv(guard->fd, &word, 1, 0) != 1)
-		return sb_err_set(
-			err, SB_FAILED, "the guard of a pause ended: it does not reach the engine");
+		return sb_err_set(err, SB_FAILED,
+			"the process that guards the pause cannot reach the engine");
 	return 0;
 }
 

@@ -1,26 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that outlives us and unpauses a container that we have paused, should we be killed
- * before we do. It is this program once more, in a session of its own, deaf to signals that can be
- * ignored; it has a connection of its own to the engine before it says that it is ready. Our end of
- * its line is its sign of life: closed without a word, it acts.
+ * The guard of a pause: a process that unpauses a container that we have paused, if we are killed
+ * before we can do that. It runs this program again, in a session of its own, and ignores all
+ * signals that can be ignored. It connects to the engine before it reports that it is ready. A
+ * socket connects it to us: if that closes without a word, the guard unpauses the container.
  */
 #ifndef ENGINE_GUARD_H
 #define ENGINE_GUARD_H
 
 #include "engine/engine.h"
+#include "engine/held.h"
 
-#include <sys/types.h>
-
-/* The only argument of such a process; main() has to call eng_guard_main() for it. */
+/* The only argument of such a process; main() must call eng_guard_main() for it. */
 #define ENG_GUARD_WORD "--guard-a-pause"
 
-enum { ENG_GUARD_MS = 60 * 1000 }; /* how long a pause may last: then the guard ends it anyway */
-
-struct eng_guard {
-	pid_t pid; /* 0: there is none */
-	int fd;
-};
+enum { ENG_GUARD_MS = 60 * 1000 }; /* after this time the guard ends the pause in any case */
 
 /* Start one for a container, and wait until it is ready. It does nothing before it is armed. */
 int eng_guard_start(struct eng_client *client, const char *id, struct eng_guard *ret,
@@ -30,8 +24,8 @@ int eng_guard_start(struct eng_client *client, const char *id, struct eng_guard 
 int eng_guard_arm(const struct eng_guard *guard, struct sb_err *err) sb_must_check;
 
 /*
- * The end of it. Not `done`: it is to unpause the container, and is waited for. Whether the
- * container is unpaused then.
+ * End the guard. If not `done`, let it unpause the container, and wait for that. Returns whether
+ * the container is unpaused.
  */
 bool eng_guard_end(struct eng_guard *guard, bool done);
 

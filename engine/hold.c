@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/hold.h"
-
+/*
+ * Pausing a container for requests of the archive API, where the engine has the race of race.h. For
+ * those who make the requests, engine.h says what it does.
+ */
 #include "engine/client.h"
 #include "engine/clock.h"
+#include "engine/guard.h"
 #include "engine/log.h"
+#include "engine/pause.h"
 #include "engine/race.h"
 
 #include <stdio.h>
@@ -74,67 +78,16 @@ void eng_set_caution(struct eng_client *client, enum eng_caution caution)
 
 /* ---- pausing ---- */
 
-static int fail_pause(
-	const struct eng_client *client, const struct eng_http_reply *reply, struct sb_err *err)
-{
-	enum sb_code code = eng_reply_means(reply, ENG_AT_PAUSE)->code;
-	char text[200];
-
-	if (code != SB_UNSUPPORTED)
-		return eng_refused(client, reply, code, "pause the container", err);
-	eng_reply_message(reply, text, sizeof(text));
-	return sb_err_set(err, code,
-		"the container cannot be paused (docker: %s), and while it runs, a process inside "
-		"could turn what docker %s does against the host (CVE-2026-42306); --no-pause allows that",
-		text, client->version);
-}
-
-/* 1: not now. */
-static int pause_once(struct eng_client *client, const char *id, struct sb_err *err)
-{
-	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
-	struct eng_http_req req = {.method = "POST"};
-
-	if (eng_is_interrupted(client))
-		return sb_err_set(err, SB_INTERRUPTED, "interrupted");
-	/* Also if no answer comes: then it may be. */
-	client->hold.paused = true;
-	if (eng_call_about(client, &req, "/containers/%s/pause", id, &reply, err) < 0)
-		return -1;
-	if (reply.status == 204)
-		return 0;
-	client->hold.paused = false;
-	/* A kernel that is busy cannot always freeze what runs at the first try. */
-	if (eng_reply_says(&reply, "already paused") || eng_reply_says(&reply, "unable to freeze"))
-		return 1;
-	return fail_pause(client, &reply, err);
-}
-
-int eng_unpause(struct eng_client *client, const char *id, struct sb_err *err)
-{
-	sb_auto(eng_http_reply_release) struct eng_http_reply reply = ENG_HTTP_REPLY_INIT;
-	struct eng_http_req req = {.method = "POST"};
-
-	if (eng_call_about(client, &req, "/containers/%s/unpause", id, &reply, err) < 0)
-		return -1;
-	if (reply.status == 204)
-		return 0;
-	if (eng_reply_says(&reply, "is not paused"))
-		return 1;
-	return eng_refused(client, &reply, eng_reply_means(&reply, ENG_AT_UNPAUSE)->code,
-		"unpause the container", err);
-}
-
 static int pause_it(struct eng_client *client, const char *id, struct sb_err *err)
 {
 	int64_t until = sb_deadline(BUSY_MS);
 	int ret;
 
-	while ((ret = pause_once(client, id, err)) == 1) {
+	while ((ret = eng_pause(client, id, err)) == 1) {
 		if (sb_left_ms(until, 1) == 0)
 			return sb_err_set(err, SB_UNSUPPORTED,
-				"the container cannot be paused: it is so already, or docker does not "
-				"succeed in it");
+				"the container cannot be paused: it is already paused, or "
+				"docker failed to freeze it");
 		sb_sleep_ms(WAIT_MS);
 	}
 	return ret;
@@ -202,8 +155,8 @@ static int await_starts(struct eng_client *client, const char *id, struct sb_err
 			return 0;
 		if (sb_left_ms(until, 1) == 0)
 			return sb_err_set(err, SB_UNSUPPORTED,
-				"the container cannot be paused: a program is being started in it "
-				"that does not come to run");
+				"the container cannot be paused: docker has not finished "
+				"starting a program in it");
 		sb_sleep_ms(WAIT_MS);
 	}
 }
@@ -216,7 +169,8 @@ static int begin_pause(struct eng_client *client, const char *id, struct sb_err 
 
 	if (eng_guard_start(client, id, &hold->guard, err) < 0)
 		return sb_err_add(err,
-			"; without it, the container cannot be paused while %s %s looks into it",
+			"; without that process, the container cannot be paused while %s %s "
+			"looks into it",
 			eng_client_kind_name(client), client->version);
 	memcpy(hold->id, id, sizeof(hold->id));
 	hold->until = sb_deadline(HOLD_MS);
@@ -241,7 +195,7 @@ int eng_hold_for(struct eng_client *client, const char *id, struct sb_err *err)
 		return 0;
 	if (client->caution == ENG_REFUSE)
 		return sb_err_set(err, SB_UNSUPPORTED,
-			"docker %s cannot look into a running container with mounts safely "
+			"docker %s cannot safely look into a running container that has mounts "
 			"(CVE-2026-42306)",
 			client->version);
 	return begin_pause(client, id, err);
@@ -285,5 +239,5 @@ int eng_hold_end(struct eng_client *client, int ret, struct sb_err *err)
 		return ret;
 	if (ret >= 0)
 		(void)sb_err_set(err, SB_FAILED, "the container could not be unpaused");
-	return sb_err_add(err, "; it may be paused still: %s", why.text);
+	return sb_err_add(err, "; it may still be paused: %s", why.text);
 }

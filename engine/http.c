@@ -273,7 +273,7 @@ static int fail_connect(CURLcode code, CURL *easy, const struct eng_endpoint *en
 	why = eng_refusal_find(ENG_AT_CONNECT, (int)number, "");
 	/* libcurl's own words would tell of a host and a port. */
 	if (endpoint->socket && !number)
-		problem = "it hung up at once";
+		problem = "it closed the connection at once";
 	if (number)
 		problem = why->cause ? why->cause : strerror((int)number);
 	return sb_err_set(err, why->code, "cannot reach the engine at '%s' (from %s): %s",
@@ -289,7 +289,7 @@ static int fail_transfer(CURLcode code, CURL *easy, const struct eng_http *http,
 		return sb_err_set(err, SB_INTERRUPTED, "interrupted");
 	switch (code) {
 	case CURLE_URL_MALFORMAT:
-		return sb_err_set(err, SB_USAGE, "%s: '%s' is not understood: %s", endpoint->why,
+		return sb_err_set(err, SB_USAGE, "%s: '%s' is not a valid URL: %s", endpoint->why,
 			endpoint->url, curl_easy_strerror(code));
 	case CURLE_COULDNT_CONNECT:
 	case CURLE_COULDNT_RESOLVE_HOST:
@@ -300,19 +300,20 @@ static int fail_transfer(CURLcode code, CURL *easy, const struct eng_http *http,
 		return fail_connect(code, easy, endpoint, http->problem, err);
 	case CURLE_OPERATION_TIMEDOUT:
 		return sb_err_set(err, SB_NO_ENGINE,
-			"the engine at '%s' did not answer %s %s in time; it may be busy with this "
-			"container, see --timeout",
+			"the engine at '%s' did not answer %s %s in time; it may be busy with "
+			"this container; --timeout allows more",
 			endpoint->url, req->method, req->path);
 	case CURLE_OUT_OF_MEMORY:
 		return sb_err_set(err, SB_NO_ENGINE,
-			"out of memory, or headers without end, in the answer to %s %s",
-			req->method, req->path);
+			"out of memory, or oversized headers, in the reply to %s %s", req->method,
+			req->path);
 	case CURLE_ABORTED_BY_CALLBACK:
-		return sb_err_set(err, SB_NO_ENGINE, "the engine at '%s' hung up on %s %s",
-			endpoint->url, req->method, req->path);
+		return sb_err_set(err, SB_NO_ENGINE,
+			"the engine at '%s' closed the connection during %s %s", endpoint->url,
+			req->method, req->path);
 	default:
 		return sb_err_set(err, SB_NO_ENGINE,
-			"the engine at '%s' broke off while answering %s %s: %s", endpoint->url,
+			"no usable reply from the engine at '%s' to %s %s: %s", endpoint->url,
 			req->method, req->path,
 			http->problem[0] ? http->problem : curl_easy_strerror(code));
 	}
@@ -454,8 +455,8 @@ int eng_http_recv(
 		return 1;
 	if (code == CURLE_OK || code == CURLE_AGAIN)
 		return 0;
-	return sb_err_set(
-		err, SB_NO_ENGINE, "the engine broke off a stream: %s", conn_problem(conn, code));
+	return sb_err_set(err, SB_NO_ENGINE, "the connection to the engine broke: %s",
+		conn_problem(conn, code));
 }
 
 /* TLS that could not send wants the same bytes again, at the same address. */
@@ -474,7 +475,7 @@ int eng_http_send(struct eng_http_conn *conn, const void *data, size_t len, size
 	conn->held = 0;
 	if (code == CURLE_OK)
 		return 0;
-	sb_log(SB_NOTE, "a stream takes no more: %s", conn_problem(conn, code));
+	sb_log(SB_NOTE, "cannot send to the engine: %s", conn_problem(conn, code));
 	return 1;
 }
 

@@ -47,15 +47,17 @@ int eng_http_new(const struct eng_endpoint *endpoint, struct eng_http **ret,
 	struct sb_err *err) sb_must_check;
 void eng_http_free(struct eng_http *http);
 
-/* Whether the interrupt flag stops requests and streams of this endpoint. */
+/*
+ * Choose whether the interrupt flag stops requests and streams, and find out whether it does now.
+ */
 void eng_http_ignore_interrupt(struct eng_http *http, bool ignore);
 bool eng_http_is_interrupted(const struct eng_http *http);
 
 const struct eng_endpoint *eng_http_endpoint(const struct eng_http *http);
 
 /*
- * One request and its whole reply; 0 for any status. Failing to get one is SB_NO_ENGINE,
- * SB_INTERRUPTED, or SB_USAGE where the endpoint's URL is none.
+ * One request and its whole reply; 0 for any status. Without a reply: SB_NO_ENGINE, SB_INTERRUPTED,
+ * or SB_USAGE if the endpoint's URL is invalid.
  */
 int eng_http_do(struct eng_http *http, const struct eng_http_req *req, struct eng_http_reply *reply,
 	struct sb_err *err) sb_must_check;
@@ -89,8 +91,8 @@ int eng_http_recv(struct eng_http_conn *conn, void *data, size_t size, size_t *r
 	struct sb_err *err) sb_must_check;
 
 /*
- * Send some of data, without waiting. *ret_len 0 with return 0: nothing goes now, and data has to
- * come first, and whole, the next time. 1: the other side is gone.
+ * Send some of data, without waiting. *ret_len 0 with return 0: nothing can be sent now, and the
+ * next call must begin with the same data. 1: the other side has gone.
  */
 int eng_http_send(
 	struct eng_http_conn *conn, const void *data, size_t len, size_t *ret_len) sb_must_check;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Talk for people who ask for it: -v notes and SBINJECT_TRACE topics, on stderr. The libraries say
- * nothing else; results and errors are the business of cmd/.
+ * Notes (-v) and traces (SBINJECT_TRACE) for people who ask for them, on stderr. The libraries
+ * print nothing else; cmd/ prints results and errors.
  */
 #ifndef ENGINE_LOG_H
 #define ENGINE_LOG_H
@@ -27,8 +27,8 @@ void sb_log_enable(unsigned topics);
 int sb_log_enable_list(const char *list, struct sb_err *err) sb_must_check;
 
 /*
- * Where lines go (without a newline) instead of to stderr: for whoever else writes there, as cmd/
- * does. Call before starting threads.
+ * Pass lines (without a newline) to `sink` instead of writing them to stderr, because cmd/ writes
+ * there, too. Call before starting threads.
  */
 void sb_log_to(void (*sink)(const char *line));
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const struct eng_refusal at_connect[] = {
-	{ENOENT, "", SB_NO_ENGINE, "there is no such socket; is the engine running?"},
-	{ECONNREFUSED, "", SB_NO_ENGINE, "nothing listens there; is the engine running?"},
+	{ENOENT, "", SB_NO_ENGINE, "no such socket; is the engine running?"},
+	{ECONNREFUSED, "", SB_NO_ENGINE, "nothing is listening there; is the engine running?"},
 	{EACCES, "", SB_NO_ENGINE,
 		"permission denied; use sudo, or join the group that owns the socket"},
 	{EPERM, "", SB_NO_ENGINE,
@@ -17,9 +17,9 @@ static const struct eng_refusal at_connect[] = {
 };
 
 static const struct eng_refusal at_inspect[] = {
-	{0, "multiple IDs", SB_NO_CONTAINER, "more than one id begins like that"},
-	{0, "more than one", SB_NO_CONTAINER, "more than one id begins like that"},
-	{0, "ambiguous", SB_NO_CONTAINER, "more than one id begins like that"},
+	{0, "multiple IDs", SB_NO_CONTAINER, "more than one id begins with it"},
+	{0, "more than one", SB_NO_CONTAINER, "more than one id begins with it"},
+	{0, "ambiguous", SB_NO_CONTAINER, "more than one id begins with it"},
 	{404, "", SB_NO_CONTAINER, NULL},
 	/* Podman, with 500, of one that is deleted between its own two looks. */
 	{0, "no such container", SB_NO_CONTAINER, NULL},
@@ -28,11 +28,11 @@ static const struct eng_refusal at_inspect[] = {
 
 static const struct eng_refusal at_put[] = {
 	{0, "read-only", SB_UNSUPPORTED, "its file system is read-only"},
-	{0, "no space left", SB_UNSUPPORTED, "there is no space left"},
+	{0, "no space left", SB_UNSUPPORTED, "no space left"},
 	{0, "quota", SB_UNSUPPORTED, "its disk quota is used up"},
-	{0, "not a directory", SB_UNSUPPORTED, "something else is where a directory has to be"},
-	{0, "no such container", SB_NO_CONTAINER, "it is gone"},
-	{0, "does not exist", SB_NO_CONTAINER, "it is gone"},
+	{0, "not a directory", SB_UNSUPPORTED, "part of the path is not a directory"},
+	{0, "no such container", SB_NO_CONTAINER, "it no longer exists"},
+	{0, "does not exist", SB_NO_CONTAINER, "it no longer exists"},
 	/* Docker, of a container that is there, while something else looks into it or ends it. */
 	{0, "could not find the file / in", SB_FAILED, "its root could not be opened"},
 	{404, "", SB_NO_CONTAINER, NULL},
@@ -62,19 +62,20 @@ static const struct eng_refusal at_exec[] = {
 
 static const struct eng_refusal at_run[] = {
 	{0, "exec format error", SB_UNSUPPORTED,
-		"it is for another architecture than the container can run"},
+		"it is for another architecture than the container's"},
 	{0, "permission denied", SB_UNSUPPORTED,
-		"executing is not permitted (a noexec mount, or a security policy)"},
+		"execution is not permitted (a noexec mount, or a security policy)"},
 	{0, "operation not permitted", SB_UNSUPPORTED, "a security policy forbids it"},
-	{0, "no such file or directory", SB_UNSUPPORTED, "it is gone, or a mount hides it"},
+	{0, "no such file or directory", SB_UNSUPPORTED,
+		"it no longer exists, or a mount hides it"},
 	{0, "is not running", SB_NO_CONTAINER, "the container stopped"},
 	{0, "not in running state", SB_NO_CONTAINER, "the container stopped"},
-	{0, "cannot allocate memory", SB_UNSUPPORTED, "there is no memory left"},
+	{0, "cannot allocate memory", SB_UNSUPPORTED, "no memory left"},
 	{0, "resource temporarily unavailable", SB_UNSUPPORTED,
-		"its limit of processes is reached"},
+		"the limit on processes is reached"},
 	{0, "procReady not received", SB_UNSUPPORTED,
-		"the runtime is stopped by a limit, of processes or of memory"},
-	{0, "no space left", SB_UNSUPPORTED, "there is no space left"},
+		"a limit on processes or memory stopped the runtime"},
+	{0, "no space left", SB_UNSUPPORTED, "no space left"},
 	{0, "unable to find user", SB_UNSUPPORTED, "the image has no such user"},
 	{0, "unable to find group", SB_UNSUPPORTED, "the image has no such group"},
 	{0, "", SB_NO_SERVICE, NULL},

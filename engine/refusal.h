@@ -11,18 +11,18 @@
 #include <stdbool.h>
 
 enum eng_situation {
-	ENG_AT_CONNECT, /* no connection came about */
+	ENG_AT_CONNECT, /* connecting failed */
 	ENG_AT_INSPECT, /* a container is looked up */
 	ENG_AT_PUT,	/* a tar is unpacked in it */
 	ENG_AT_PAUSE,
 	ENG_AT_UNPAUSE,
 	ENG_AT_EXEC, /* an exec is made, started or asked for its status */
-	ENG_AT_RUN,  /* an exec was started, and words came instead of its program's output */
+	ENG_AT_RUN,  /* an exec was started, but words came instead of output */
 };
 
 struct eng_refusal {
 	int number;	   /* an HTTP status; at ENG_AT_CONNECT an errno; 0: any */
-	const char *words; /* that are anywhere in the text, in capitals or not; "": any */
+	const char *words; /* contained in the text, in upper or lower case; "": any text */
 	enum sb_code code;
 	const char *cause; /* NULL: report the engine's own words */
 };
@@ -31,7 +31,7 @@ struct eng_refusal {
 const struct eng_refusal *eng_refusal_find(
 	enum eng_situation situation, int number, const char *text);
 
-/* Whether the text reports what passes by itself: another run is working on the container. */
+/* Whether the text reports something that passes: another run is working on the container. */
 bool eng_refusal_is_passing(const char *text);
 
 #endif

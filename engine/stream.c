@@ -97,7 +97,7 @@ int eng_stream_half_close(struct eng_stream *stream, struct sb_err *err)
 {
 	if (shutdown(eng_stream_fd(stream), SHUT_WR) < 0 && errno != ENOTCONN)
 		return sb_err_set(
-			err, SB_NO_ENGINE, "cannot end the input of a stream: %s", strerror(errno));
+			err, SB_NO_ENGINE, "cannot close the program's input: %s", strerror(errno));
 	return 0;
 }
 
@@ -113,14 +113,40 @@ static int send_all(
 		if (ret)
 			return ret < 0 ? -1
 				       : sb_err_set(err, SB_NO_ENGINE,
-						 "the engine hung up on a request");
+						 "the engine closed the connection during the "
+						 "request");
 		done += len;
 		if (len)
 			continue;
 		if (sb_left_ms(deadline, 1) == 0)
-			return sb_err_set(err, SB_NO_ENGINE, "the engine does not take a request");
+			return sb_err_set(
+				err, SB_NO_ENGINE, "the engine did not accept the request in time");
 		eng_stream_wait(stream, true, sb_left_ms(deadline, WAIT_SLICE_MS));
 	}
+	return 0;
+}
+
+/* Something more of a reply's header. */
+static int recv_more(
+	struct eng_stream *stream, struct sb_buf *raw, int64_t deadline, struct sb_err *err)
+{
+	char chunk[4096];
+	size_t len;
+	int ret = eng_stream_recv(
+		stream, chunk, sizeof(chunk), sb_left_ms(deadline, INT_MAX), &len, err);
+
+	if (ret < 0)
+		return -1;
+	if (len > raw->max - raw->len)
+		return sb_err_set(
+			err, SB_NO_ENGINE, "the headers of the engine's reply are too large");
+	if (len && sb_buf_add(raw, chunk, len, err) < 0)
+		return -1;
+	if (ret == 1)
+		return sb_err_set(
+			err, SB_NO_ENGINE, "the engine closed the connection without a reply");
+	if (len == 0)
+		return sb_err_set(err, SB_NO_ENGINE, "the engine did not answer in time");
 	return 0;
 }
 
@@ -129,34 +155,18 @@ static int recv_header(struct eng_stream *stream, struct eng_http_reply *reply, 
 	struct sb_err *err)
 {
 	sb_autobuf struct sb_buf raw = SB_BUF_INIT(SB_MAX_HEADERS);
-	char chunk[4096];
+	const char *end;
+	size_t head;
 
-	for (;;) {
-		const char *end = raw.data ? memmem(raw.data, raw.len, "\r\n\r\n", 4) : NULL;
-		size_t len;
-		int ret;
-
-		if (end) {
-			size_t head = (size_t)(end - raw.data) + 4;
-
-			if (sb_buf_add(&reply->headers, raw.data, head, err) < 0)
-				return -1;
-			return sb_buf_add(&stream->early, raw.data + head, raw.len - head, err);
-		}
-		ret = eng_stream_recv(
-			stream, chunk, sizeof(chunk), sb_left_ms(deadline, INT_MAX), &len, err);
-		if (ret < 0)
+	do {
+		if (recv_more(stream, &raw, deadline, err) < 0)
 			return -1;
-		if (len > raw.max - raw.len)
-			return sb_err_set(err, SB_NO_ENGINE, "the engine's headers have no end");
-		if (len && sb_buf_add(&raw, chunk, len, err) < 0)
-			return -1;
-		if (ret == 1)
-			return sb_err_set(
-				err, SB_NO_ENGINE, "the engine hung up instead of answering");
-		if (len == 0)
-			return sb_err_set(err, SB_NO_ENGINE, "the engine did not answer in time");
-	}
+		end = memmem(raw.data, raw.len, "\r\n\r\n", 4);
+	} while (!end);
+	head = (size_t)(end - raw.data) + 4;
+	if (sb_buf_add(&reply->headers, raw.data, head, err) < 0)
+		return -1;
+	return sb_buf_add(&stream->early, raw.data + head, raw.len - head, err);
 }
 
 /* Put the pieces of a chunked body together in place, up to the first one that is cut off or odd.
@@ -212,7 +222,8 @@ static int recv_refusal(struct eng_stream *stream, struct eng_http_reply *reply,
 		if (ret < 0)
 			return -1;
 		if (len > reply->body.max - reply->body.len)
-			return sb_err_set(err, SB_NO_ENGINE, "the engine's refusal has no end");
+			return sb_err_set(
+				err, SB_NO_ENGINE, "the engine's error reply is too large");
 		if (len && sb_buf_add(&reply->body, chunk, len, err) < 0)
 			return -1;
 		if (ret == 1 || len == 0)
@@ -228,7 +239,7 @@ static int parse_status(struct eng_http_reply *reply, struct sb_err *err)
 	unsigned minor;
 
 	if (sscanf(sb_buf_str(&reply->headers), "HTTP/1.%1u %3d", &minor, &reply->status) != 2)
-		return sb_err_set(err, SB_NO_ENGINE, "the engine's answer is not HTTP");
+		return sb_err_set(err, SB_NO_ENGINE, "the engine's reply is not HTTP");
 	return 0;
 }
 

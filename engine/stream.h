@@ -29,8 +29,8 @@ int eng_stream_recv(struct eng_stream *stream, void *data, size_t size, int time
 	size_t *ret_len, struct sb_err *err) sb_must_check;
 
 /*
- * Send as much as goes at once: *ret_len may be 0. What did not go has to come first, and whole,
- * the next time: TLS may have begun with it. 1: the other side is gone.
+ * Send as much as can be sent at once: *ret_len may be 0. The next call must begin with all of the
+ * data that was not sent: TLS may have begun with it. 1: the other side has gone.
  */
 int eng_stream_send(struct eng_stream *stream, const void *data, size_t len, size_t *ret_len,
 	struct sb_err *err) sb_must_check;

@@ -55,16 +55,32 @@ size_t sb_text_char(const char *s, size_t len)
 	return c >= least[n] && is_printable(c) ? n : 0;
 }
 
-size_t sb_text_clean(char *dst, size_t size, const char *src, size_t len)
+/* The text of the first character of src, and its length in src. Returns the text's length. */
+static size_t clean_char(char text[4], const char *src, size_t len, size_t *ret_taken)
 {
 	static const char hex[] = "0123456789abcdef";
+	size_t n = sb_text_char(src, len);
+	unsigned char c = (unsigned char)*src;
+
+	if (n) {
+		memcpy(text, src, n);
+		*ret_taken = n;
+		return n;
+	}
+	memcpy(text, (char[]){'\\', 'x', hex[c >> 4], hex[c & 15]}, 4);
+	*ret_taken = 1;
+	return 4;
+}
+
+size_t sb_text_clean(char *dst, size_t size, const char *src, size_t len)
+{
 	size_t out = 0, mark = 0;
 
 	if (size == 0)
 		return 0;
-	for (size_t i = 0; i < len;) {
-		size_t n = sb_text_char(src + i, len - i);
-		size_t need = n ? n : 4;
+	for (size_t i = 0, taken; i < len; i += taken) {
+		char text[4];
+		size_t need = clean_char(text, src + i, len - i, &taken);
 
 		if (out + need + 1 > size) {
 			out = mark;
@@ -72,15 +88,8 @@ size_t sb_text_clean(char *dst, size_t size, const char *src, size_t len)
 				dst[out++] = *dots;
 			break;
 		}
-		if (n) {
-			memcpy(dst + out, src + i, n);
-		} else {
-			unsigned char c = (unsigned char)src[i];
-
-			memcpy(dst + out, (char[]){'\\', 'x', hex[c >> 4], hex[c & 15]}, 4);
-		}
+		memcpy(dst + out, text, need);
 		out += need;
-		i += n ? n : 1;
 		if (out + 4 <= size)
 			mark = out;
 	}

@@ -16,7 +16,7 @@
 #include <sys/un.h>
 
 enum {
-	FAKE_MAX_CONNECTIONS = 16,
+	FAKE_MAX_CONNECTIONS = 128,
 	FAKE_PATIENCE_MS = 60 * 1000, /* so that a test that hangs ends */
 	FAKE_FLOOD_MS = 5000,
 };
@@ -38,9 +38,15 @@ struct fake_engine {
 	atomic_bool stopping;
 	const struct fake_step *const *scripts;
 	size_t script_count;
+	fake_serve_fn serve; /* else the scripts */
+	void *serve_ctx;
 	struct fake_connection connections[FAKE_MAX_CONNECTIONS];
 	size_t connection_count;
 };
+
+/* Connections there are, and those on which the fake waits for the client. */
+static atomic_int fake_alive, fake_idle;
+static atomic_int fake_halves; /* clients' sending sides that have ended alone, as the fake saw */
 
 static void fake_need(bool good, const char *what)
 {
@@ -58,14 +64,20 @@ static bool fake_receive(struct fake_connection *c)
 	char chunk[65536];
 
 	while (!c->fake->stopping && sb_left_ms(until, 1)) {
-		struct pollfd slot = {.fd = c->fd, .events = POLLIN};
+		struct pollfd slot = {.fd = c->fd, .events = POLLIN | POLLRDHUP};
 		ssize_t n;
+		int ready;
 
-		if (poll(&slot, 1, 20) <= 0)
+		fake_idle++;
+		ready = poll(&slot, 1, 20);
+		fake_idle--;
+		if (ready <= 0)
 			continue;
 		n = recv(c->fd, chunk, sizeof(chunk), 0);
 		if (n > 0)
 			fake_need(sb_buf_add(&c->got, chunk, (size_t)n, &err) == 0, "record");
+		else if (n == 0 && !(slot.revents & POLLHUP))
+			fake_halves++;
 		return n > 0;
 	}
 	return false;
@@ -168,13 +180,22 @@ static bool fake_step(struct fake_connection *c, const struct fake_step *step)
 	}
 }
 
+static void fake_play(struct fake_connection *c)
+{
+	for (const struct fake_step *step = c->steps; fake_step(c, step); step++)
+		;
+}
+
 static void *fake_serve(void *ctx)
 {
 	struct fake_connection *c = ctx;
 
-	for (const struct fake_step *step = c->steps; fake_step(c, step); step++)
-		;
+	if (c->fake->serve)
+		c->fake->serve(c, c->fake->serve_ctx);
+	else
+		fake_play(c);
 	close(c->fd);
+	fake_alive--;
 	return NULL;
 }
 
@@ -190,24 +211,29 @@ static void *fake_listen(void *ctx)
 			close(fd);
 			continue;
 		}
-		*c = (struct fake_connection){.fake = fake,
-			.fd = fd,
-			.steps = fake->scripts[fake->connection_count++],
-			.got.max = 8 << 20};
+		*c = (struct fake_connection){.fake = fake, .fd = fd, .got.max = 8 << 20};
+		if (fake->scripts)
+			c->steps = fake->scripts[fake->connection_count];
+		fake->connection_count++;
+		fake_alive++;
 		fake_need(pthread_create(&c->thread, NULL, fake_serve, c) == 0, "thread");
 	}
 	return NULL;
 }
 
-struct fake_engine *fake_start(const struct fake_step *const *scripts, size_t count)
+static struct fake_engine *fake_new(void)
 {
 	struct fake_engine *fake = calloc(1, sizeof(*fake));
+
+	fake_need(fake != NULL, "start");
+	return fake;
+}
+
+static struct fake_engine *fake_begin(struct fake_engine *fake)
+{
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct sb_err err = SB_ERR_INIT;
 
-	fake_need(fake && count <= FAKE_MAX_CONNECTIONS, "start");
-	fake->scripts = scripts;
-	fake->script_count = count;
 	strcpy(fake->dir, "/tmp/sbinject-unit-XXXXXX");
 	fake_need(mkdtemp(fake->dir) != NULL, "mkdtemp");
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s/e.sock", fake->dir);
@@ -220,6 +246,26 @@ struct fake_engine *fake_start(const struct fake_step *const *scripts, size_t co
 		"endpoint");
 	fake_need(pthread_create(&fake->thread, NULL, fake_listen, fake) == 0, "thread");
 	return fake;
+}
+
+struct fake_engine *fake_start(const struct fake_step *const *scripts, size_t count)
+{
+	struct fake_engine *fake = fake_new();
+
+	fake_need(count <= FAKE_MAX_CONNECTIONS, "start");
+	fake->scripts = scripts;
+	fake->script_count = count;
+	return fake_begin(fake);
+}
+
+struct fake_engine *fake_start_serving(fake_serve_fn serve, void *ctx)
+{
+	struct fake_engine *fake = fake_new();
+
+	fake->script_count = FAKE_MAX_CONNECTIONS;
+	fake->serve = serve;
+	fake->serve_ctx = ctx;
+	return fake_begin(fake);
 }
 
 const struct eng_endpoint *fake_endpoint(const struct fake_engine *fake)

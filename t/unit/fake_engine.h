@@ -46,6 +46,11 @@ struct fake_engine; /* opaque */
 /* Listen. scripts[i] is for the i-th connection; further ones are closed at once. */
 struct fake_engine *fake_start(const struct fake_step *const *scripts, size_t count);
 
+/* Listen, and leave each connection to `serve`, which ends when it returns; see fake_docker.c. */
+struct fake_connection;
+typedef void (*fake_serve_fn)(struct fake_connection *connection, void *ctx);
+struct fake_engine *fake_start_serving(fake_serve_fn serve, void *ctx);
+
 /* The endpoint to reach it. */
 const struct eng_endpoint *fake_endpoint(const struct fake_engine *fake);
 

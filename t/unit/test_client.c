@@ -116,17 +116,17 @@ static void test_eng_open__refuses_what_is_no_engine(void **state)
 		{PING(""), NULL, SB_NO_ENGINE, "neither Docker nor Podman"},
 		{PING("Api-Version: x\r\n"), NULL, SB_NO_ENGINE, "neither Docker nor Podman"},
 		{PING("Api-Version: \r\n"), NULL, SB_NO_ENGINE, "neither Docker nor Podman"},
-		{PING("Api-Version: 1.39\r\n"), NULL, SB_NO_ENGINE, "1.40 is the oldest"},
-		{PING("Api-Version: 0.99\r\n"), NULL, SB_NO_ENGINE, "1.40 is the oldest"},
+		{PING("Api-Version: 1.39\r\n"), NULL, SB_NO_ENGINE, "the oldest supported is 1.40"},
+		{PING("Api-Version: 0.99\r\n"), NULL, SB_NO_ENGINE, "the oldest supported is 1.40"},
 		{PONG, "new", SB_USAGE, "DOCKER_API_VERSION: 'new'"},
 		{JSON_HEAD(500) "\r\n{\"message\":\"oh no\"}", NULL, SB_NO_ENGINE,
 			"docker refuses to answer a ping: oh no (HTTP 500)"},
-		{JSON_HEAD(403) "\r\n", NULL, SB_NO_ENGINE, "it gives no reason (HTTP 403)"},
+		{JSON_HEAD(403) "\r\n", NULL, SB_NO_ENGINE, "no reason given (HTTP 403)"},
 		{"HTTP/1.1 500 X\r\nLibpod-API-Version: 4\r\n\r\ntext\n\n", NULL, SB_NO_ENGINE,
 			"podman refuses to answer a ping: text (HTTP 500)"},
 		{"HTTP/1.1 302 X\r\n\r\n<html>\033[2J</html>", NULL, SB_NO_ENGINE,
 			"<html>\\x1b[2J</html> (HTTP 302)"},
-		{"SSH-2.0-OpenSSH\r\n", NULL, SB_NO_ENGINE, "broke off"},
+		{"SSH-2.0-OpenSSH\r\n", NULL, SB_NO_ENGINE, "no usable reply"},
 	};
 
 	(void)state;
@@ -292,13 +292,14 @@ static void test_eng_container_inspect__tells_why_not(void **state)
 		{JSON_HEAD(500) CLOSING "{\"message\":\"\\u001b[2Jbad\\n\"}", SB_FAILED,
 			"\\x1b[2Jbad (HTTP 500)"},
 		{JSON_HEAD(500) CLOSING "{\"message\":7}", SB_FAILED, "{\"message\":7} (HTTP 500)"},
-		{JSON_HEAD(500) CLOSING, SB_FAILED, "it gives no reason (HTTP 500)"},
+		{JSON_HEAD(500) CLOSING, SB_FAILED, "no reason given (HTTP 500)"},
 		{JSON_HEAD(200) CLOSING "<html>", SB_FAILED,
 			"the engine's answer is not valid JSON"},
 		{JSON_HEAD(200) CLOSING, SB_FAILED, "is not valid JSON"},
 		{JSON_HEAD(200) CLOSING "[]", SB_FAILED, "without an id"},
 		{JSON_HEAD(200) CLOSING "{\"Id\":\"../../x\"}", SB_FAILED, "without an id"},
-		{JSON_HEAD(200) "Content-Length: 99\r\n\r\n{\"Id\":", SB_NO_ENGINE, "broke off"},
+		{JSON_HEAD(200) "Content-Length: 99\r\n\r\n{\"Id\":", SB_NO_ENGINE,
+			"no usable reply"},
 	};
 
 	(void)state;
@@ -331,7 +332,7 @@ static void test_eng_container_inspect__refuses_names_that_cannot_be(void **stat
 	OPEN(&w, steps);
 	for (size_t i = 0; i < SB_ARRAY_SIZE(names); i++)
 		assert_fails(&w, eng_container_inspect(w.client, names[i], &c, &w.err), SB_USAGE,
-			"' cannot be a container's name");
+			"' is not a valid container name");
 	assert_fails(&w, eng_container_inspect(w.client, name, &c, &w.err), SB_USAGE, "aaa");
 	close_world(&w);
 }
@@ -410,7 +411,7 @@ static void test_eng_archive_stat__reads_the_header(void **state)
 	assert_int_equal(st.mode, 01777);
 	assert_int_equal(eng_archive_stat(w.client, ID, "/no", &st, &w.err), 1);
 	assert_fails(&w, eng_archive_stat(w.client, ID, "/odd", &st, &w.err), SB_FAILED,
-		"tells nothing about '/odd'");
+		"reply does not describe '/odd'");
 	assert_fails(
 		&w, eng_archive_stat(w.client, ID, "/bad", &st, &w.err), SB_FAILED, "HTTP 500");
 	eng_close(sb_steal(w.client));
@@ -497,7 +498,7 @@ static void test_eng_archive_read__tells_of_what_is_no_file(void **state)
 		{"HTTP/1.1 500 No\r\n" CLOSING "bad", -1, "bad (HTTP 500)"},
 		{"HTTP/1.1 200 OK\r\n" CLOSING "<html>not a tar at all</html>", -1,
 			"archive cannot be read"},
-		{"HTTP/1.1 200 OK\r\nContent-Length: 4096\r\n\r\nshort", -1, "broke off"},
+		{"HTTP/1.1 200 OK\r\nContent-Length: 4096\r\n\r\nshort", -1, "no usable reply"},
 	};
 
 	(void)state;
@@ -535,13 +536,13 @@ static void test_eng_archive_put__classifies_refusals(void **state)
 		{JSON_HEAD(500) CLOSING "{\"message\":\"write /x: no space left on device\"}",
 			SB_UNSUPPORTED, "no space left"},
 		{JSON_HEAD(500) CLOSING "{\"message\":\"" LONG LONG LONG ": no space left\"}",
-			SB_UNSUPPORTED, "there is no space left (docker: " LONG},
+			SB_UNSUPPORTED, "no space left (docker: " LONG},
 		{JSON_HEAD(500) CLOSING "{\"message\":\"disk quota exceeded\"}", SB_UNSUPPORTED,
 			"quota"},
 		{JSON_HEAD(500) CLOSING "{\"message\":\"extraction point is not a directory\"}",
-			SB_UNSUPPORTED, "where a directory has to be"},
+			SB_UNSUPPORTED, "part of the path is not a directory"},
 		{JSON_HEAD(404) CLOSING "{\"message\":\"No such container: x\"}", SB_NO_CONTAINER,
-			"it is gone"},
+			"it no longer exists"},
 		{JSON_HEAD(404) CLOSING
 			"{\"message\":\"Could not find the file / in container x\"}",
 			SB_FAILED, "its root could not be opened"},
@@ -594,7 +595,7 @@ static void test_eng_exec_start__insists_on_a_plain_id(void **state)
 
 		OPEN(&w, steps);
 		assert_fails(&w, eng_exec_start(w.client, ID, ENG_AS_ROOT, argv, &exec, &w.err),
-			SB_FAILED, "gives no id for an exec");
+			SB_FAILED, "created an exec, but reported no id");
 		assert_null(exec);
 		close_world(&w);
 	}
@@ -624,7 +625,7 @@ static void test_eng_exec_start__tells_why_not(void **state)
 			"is not running (HTTP 409)"},
 		{CREATED, JSON_HEAD(500) "\r\n{\"message\":\"oh\"}", SB_FAILED, "oh (HTTP 500)"},
 		{CREATED, "garbage\r\n\r\n", SB_NO_ENGINE, "is not HTTP"},
-		{CREATED, "", SB_NO_ENGINE, "hung up"},
+		{CREATED, "", SB_NO_ENGINE, "closed the connection without a reply"},
 	};
 
 	(void)state;
@@ -758,8 +759,9 @@ static void test_eng_exec_read__tells_of_a_broken_stream(void **state)
 	} rows[] = {
 		{"OCI runtime exec failed", 23, 100, SB_NO_ENGINE, "garbled"},
 		{"\1\0\0\0\0\0\0\5hello", 13, 3, SB_FAILED, "more than the permitted 3 bytes"},
-		{"\1\0\0", 3, 100, SB_NO_ENGINE, "broke off a stream"},
-		{"\2\0\0\0\0\0\0\5hell", 12, 100, SB_NO_ENGINE, "broke off a stream"},
+		{"\1\0\0", 3, 100, SB_NO_ENGINE, "closed the connection in the middle"},
+		{"\2\0\0\0\0\0\0\5hell", 12, 100, SB_NO_ENGINE,
+			"closed the connection in the middle"},
 	};
 
 	(void)state;
@@ -968,7 +970,7 @@ static void test_eng_exec_take__tells_of_a_stream_that_is_cut_off(void **state)
 	(void)state;
 	while ((rc = eng_exec_take(exec, &out, &came, &w.err)) == 0)
 		sb_sleep_ms(1);
-	assert_fails(&w, rc, SB_NO_ENGINE, "in the middle of its output");
+	assert_fails(&w, rc, SB_NO_ENGINE, "in the middle of the program's output");
 	assert_string_equal(sb_buf_str(&out), "hi");
 	eng_exec_close(exec);
 	close_world(&w);
@@ -1046,7 +1048,7 @@ static void test_eng_container_create__gives_the_id(void **state)
 	assert_int_equal(eng_container_create(w.client, "n", spec, id, &w.err), 1);
 	assert_fails(&w, eng_container_create(w.client, "n", spec, id, &w.err), SB_FAILED, "no id");
 	assert_fails(&w, eng_container_create(w.client, "n", spec, id, &w.err), SB_UNSUPPORTED,
-		"refuses to make a container");
+		"refuses to create a container");
 	assert_fails(&w, eng_container_start(w.client, id, SB_UNSUPPORTED, &w.err), SB_UNSUPPORTED,
 		"refuses to start the container");
 	fake_stop(w.fake);

@@ -128,10 +128,10 @@ static void test_eng_endpoint_parse__refuses_urls(void **state)
 		const char *url, *says;
 	} rows[] = {
 		{"ssh://me@host", "forward the socket"},
-		{"npipe:////./pipe/docker_engine", "not understood"},
-		{"fd://", "not understood"},
-		{"ftp://x", "not understood"},
-		{"UNIX:///x", "not understood"},
+		{"npipe:////./pipe/docker_engine", "not supported"},
+		{"fd://", "not supported"},
+		{"ftp://x", "not supported"},
+		{"UNIX:///x", "not supported"},
 		{"unix://relative/path", "absolute path"},
 		{"tcp://me@host", "user name"},
 		{"tcp://me:secret@host:1", "user name"},
@@ -254,7 +254,7 @@ static void test_eng_endpoint_find__never_falls_through_an_explicit_setting(void
 	put(".docker/config.json", "{\"currentContext\":\"gone\"}");
 	assert_refused(NULL, SB_USAGE, "'gone', which does not exist");
 	put_context("aa", "gone", "{\"Host\":\"ssh://me@host\"}");
-	assert_refused(NULL, SB_USAGE, "ssh is not spoken");
+	assert_refused(NULL, SB_USAGE, "ssh:// is not supported");
 	put_context("aa", "gone", "{\"SkipTLSVerify\":false}");
 	assert_refused(NULL, SB_USAGE, "has no docker endpoint");
 	put_context("aa", "gone", "[]");

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 
 #include "engine/client.h"
+#include "engine/guard.h"
 #include "engine/race.h"
 
 #include "t/unit/fake_engine.c"

@@ -452,9 +452,9 @@ static void test_eng_http_do__says_why_nobody_is_there(void **state)
 	eng_interrupted = 0;
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/x", dir);
-	assert_unreachable(path, "there is no such socket; is the engine running?");
+	assert_unreachable(path, "no such socket; is the engine running?");
 	bind_at(path, SOCK_STREAM, &silent);
-	assert_unreachable(path, "nothing listens there");
+	assert_unreachable(path, "nothing is listening there");
 	bind_at(path, SOCK_DGRAM, &datagram);
 	assert_unreachable(path, "it is not a stream socket");
 	bind_at(path, SOCK_STREAM, &guarded);
@@ -472,7 +472,7 @@ static void test_eng_http_do__says_why_nobody_is_there(void **state)
 	assert_unreachable(path, "engine");
 	unlink(path);
 	rmdir(dir);
-	assert_unreachable("tcp://127.0.0.1:1", "nothing listens there");
+	assert_unreachable("tcp://127.0.0.1:1", "nothing is listening there");
 	assert_unreachable("tcp://host.invalid:1", "");
 }
 

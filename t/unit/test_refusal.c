@@ -38,7 +38,7 @@ static void test_eng_refusal_find__knows_numbers(void **state)
 {
 	static const struct row rows[] = {
 		{ENG_AT_CONNECT, ENOENT, "", SB_NO_ENGINE, "no such socket"},
-		{ENG_AT_CONNECT, ECONNREFUSED, "", SB_NO_ENGINE, "nothing listens"},
+		{ENG_AT_CONNECT, ECONNREFUSED, "", SB_NO_ENGINE, "nothing is listening"},
 		{ENG_AT_CONNECT, EACCES, "", SB_NO_ENGINE, "permission denied"},
 		{ENG_AT_CONNECT, EPERM, "", SB_NO_ENGINE, "permission denied"},
 		{ENG_AT_CONNECT, EIO, "", SB_NO_ENGINE, NULL},
@@ -64,7 +64,7 @@ static void test_eng_refusal_find__knows_words_in_capitals_or_not(void **state)
 		{ENG_AT_PUT, 500, "marked Read-Only", SB_UNSUPPORTED, "read-only"},
 		{ENG_AT_PUT, 500, "No space left on device", SB_UNSUPPORTED, "space left"},
 		{ENG_AT_PUT, 500, "Disk quota exceeded", SB_UNSUPPORTED, "quota"},
-		{ENG_AT_PUT, 500, "No such container: x", SB_NO_CONTAINER, "gone"},
+		{ENG_AT_PUT, 500, "No such container: x", SB_NO_CONTAINER, "no longer exists"},
 		{ENG_AT_PAUSE, 500, "Container x is not running", SB_NO_CONTAINER, NULL},
 		{ENG_AT_UNPAUSE, 500, "Container x is not running", SB_NO_CONTAINER, NULL},
 		{ENG_AT_EXEC, 500, "can only exec on running containers", SB_NO_CONTAINER, NULL},
@@ -84,7 +84,7 @@ static void test_eng_refusal_find__takes_words_before_a_status(void **state)
 	static const struct row rows[] = {
 		{ENG_AT_INSPECT, 404, "multiple IDs found", SB_NO_CONTAINER, "more than one id"},
 		{ENG_AT_PUT, 404, "could not find the file / in x", SB_FAILED, "its root"},
-		{ENG_AT_PUT, 404, "not a directory", SB_UNSUPPORTED, "something else"},
+		{ENG_AT_PUT, 404, "not a directory", SB_UNSUPPORTED, "part of the path"},
 	};
 
 	(void)state;
