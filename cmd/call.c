@@ -2,7 +2,7 @@
 #include "cmd/cmd.h"
 
 #include "cmd/out.h"
-#include "payloads/deliver.h"
+#include "payloads/service.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,14 +23,12 @@ static int build_request(
 	if (params_text) {
 		params = json_loads(params_text, JSON_ALLOW_NUL, &why);
 		if (!params)
-			return sb_err_set(err, SB_USAGE,
-				"PARAMS cannot be read as a JSON object: %s", why.text);
+			return sb_err_set(err, SB_USAGE, "PARAMS is not valid JSON: %s", why.text);
 		if (!json_is_object(params))
-			return sb_err_set(err, SB_USAGE,
-				"PARAMS has to be a JSON object; it is something else");
+			return sb_err_set(err, SB_USAGE, "PARAMS must be a JSON object");
 	}
 	if (!method_text)
-		return sb_err_set(err, SB_USAGE, "METHOD is not UTF-8");
+		return sb_err_set(err, SB_USAGE, "METHOD is not valid UTF-8");
 	request = json_pack("{s:s, s:O, s:i, s:O*}", "jsonrpc", "2.0", "method", method_text, "id",
 		1, "params", params);
 	text = request ? json_dumps(request, JSON_COMPACT) : NULL;
@@ -79,9 +77,9 @@ static int take_reply(struct visit *visit, struct sb_buf *out, struct sb_err *er
 			return 0;
 		}
 		seen = out->len;
-		ret = eng_exec_read(visit->exec, -1, out, err);
+		ret = eng_exec_read(visit->talk.exec, -1, out, err);
 		if (ret)
-			return ret < 0 ? -1 : visit_explain(visit, out, err);
+			return ret < 0 ? -1 : talk_explain(&visit->talk, sb_buf_str(out), err);
 	}
 }
 
@@ -90,13 +88,15 @@ static int await_end(struct visit *visit, struct sb_err *err)
 	sb_autobuf struct sb_buf out = SB_BUF_INIT(SB_MAX_FRAME_TEXT);
 	int ret;
 
-	if (eng_exec_close_stdin(visit->exec, err) < 0)
+	if (eng_exec_close_stdin(visit->talk.exec, err) < 0)
 		return -1;
-	while ((ret = eng_exec_read(visit->exec, -1, &out, err)) == 0)
+	while ((ret = eng_exec_read(visit->talk.exec, -1, &out, err)) == 0)
 		;
 	if (ret < 0)
 		return -1;
-	return out.len || eng_exec_stderr(visit->exec)->len ? visit_explain(visit, &out, err) : 0;
+	if (out.len || eng_exec_stderr(visit->talk.exec)->len)
+		return talk_explain(&visit->talk, sb_buf_str(&out), err);
+	return 0;
 }
 
 /* The service may be at work still: that it does not answer at all is not known. */
@@ -107,7 +107,7 @@ static int explain_silence(
 		return -1;
 	sb_err_clear(err);
 	return sb_err_set(err, SB_NO_SERVICE,
-		"no reply within %d s; --timeout allows more (what was asked may still be going on)",
+		"no reply within %d s; --timeout allows more (the request may still be running)",
 		cmd_timeout_ms(env) / 1000);
 }
 
@@ -120,8 +120,8 @@ static int exchange(const struct cmd_env *env, const struct request *request, st
 
 	if (cmd_channel_open(env, &channel, err) < 0)
 		return channel.session.client ? explain_silence(env, &channel, err) : -1;
-	if (eng_exec_write(visit->exec, request->line.data, request->line.len, err) < 0 ||
-		eng_exec_write(visit->exec, "\n", 1, err) < 0)
+	if (eng_exec_write(visit->talk.exec, request->line.data, request->line.len, err) < 0 ||
+		eng_exec_write(visit->talk.exec, "\n", 1, err) < 0)
 		return -1;
 	ret = request->is_notification ? await_end(visit, err) : take_reply(visit, reply, err);
 	return ret < 0 ? explain_silence(env, &channel, err) : ret;

@@ -10,7 +10,8 @@
 #define CMD_CMD_H
 
 #include "cmd/opt.h"
-#include "payloads/deliver.h"
+#include "payloads/presence.h"
+#include "payloads/service.h"
 
 struct cmd_env;
 
@@ -30,8 +31,8 @@ struct cmd_env {
 	struct opts opts;
 	char **args;
 	int arg_count;
-	bool named; /* the sub-command was */
-	bool bare;  /* it was not, and the first word could have been meant as one */
+	bool named; /* a sub-command was given by name */
+	bool bare;  /* it was not, and the first word may have been meant as one */
 };
 
 extern const struct cmd cmd_inject, cmd_probe, cmd_status, cmd_ls, cmd_call, cmd_pipe, cmd_remove,
@@ -50,28 +51,38 @@ int cmd_timeout_ms(const struct cmd_env *env);
 
 /* ---- one container, or several (each.c) ---- */
 
-/* What one container came to: a line for people and an object for programs. */
+/* The result for one container: a line for people and an object for programs. */
 struct cmd_result {
 	char line[2048];
 	json_t *json; /* owned */
 };
 
-/* What is done to each: with a plan that holds the inspected container, the rule and the payload.
+/*
+ * What to do to each container. The plan holds the inspected container, the rule and the payload.
  */
 typedef int (*cmd_each_fn)(const struct cmd_env *env, struct plan *plan, const char *ref,
 	struct cmd_result *ret, struct sb_err *err);
 
 /*
- * Do fn for every argument, --jobs at a time, each with a connection of its own; print each result
- * as it comes, and progress on a terminal. `doing` is the word for it: "injecting into".
+ * Call fn for every argument, --jobs at a time, each with a connection of its own; print each
+ * result as it comes, and progress on a terminal. `doing` describes the work: "injecting into".
  */
 enum sb_code cmd_each(const struct cmd_env *env, const char *doing, cmd_each_fn fn);
 
-/* Adds to the failure to find a container that its name may have been meant as a command. -1. */
+/*
+ * Add to the error about an unknown container that its name may have been meant as a command.
+ * Returns -1.
+ */
 int cmd_hint(const struct cmd_env *env, struct sb_err *err);
 
-/* For a line: " at PATH", with what is particular about what stands there. Returns text. */
+/*
+ * Write where the program is, for a result line: " at PATH" or, in unusual cases, how it is
+ * reached. Returns text.
+ */
 const char *cmd_where(const struct plan *plan, enum wire_placed placed, char *text, size_t size);
+
+/* For `adopted_by` in JSON: which releases of inspect_ai use the program as it is placed. */
+const char *cmd_adopted_by(enum wire_placed placed);
 
 /* ---- what the others need for a single container ---- */
 
@@ -96,7 +107,7 @@ int cmd_session_open(
 
 struct plan_opts cmd_plan_opts(const struct cmd_env *env, const struct cmd_session *session);
 
-/* The service of env->args[0], to speak with by lines through visit.exec. */
+/* A connection to the service in env->args[0]: lines through visit.exec. */
 struct cmd_channel {
 	struct cmd_session session;
 	struct plan plan;

@@ -228,6 +228,21 @@ static const char zsh_begin[] =
 static const char zsh_end[] =
 	"if [[ $funcstack[1] == _sbinject ]]; then _sbinject \"$@\"; else compdef _sbinject sbinject; fi\n";
 
+/* What completes an option's value. */
+static void print_zsh_value(enum opt_id id)
+{
+	printf(":%s:", opt_specs[id].value);
+	if (takes(id, "FILE")) {
+		printf("_files");
+	} else if (takes(id, "CONTAINER")) {
+		printf("_sbinject_containers");
+	} else if (has_words(id)) {
+		putchar('(');
+		print_words(id);
+		putchar(')');
+	}
+}
+
 /* One of the forms of an option: "--host=" or "-H+". */
 static void print_zsh_form(enum opt_id id, bool is_long)
 {
@@ -243,15 +258,7 @@ static void print_zsh_form(enum opt_id id, bool is_long)
 	print_plain(spec->help);
 	putchar(']');
 	if (spec->value)
-		printf(":%s:%s", spec->value,
-			takes(id, "FILE")	 ? "_files"
-			: takes(id, "CONTAINER") ? "_sbinject_containers"
-			: has_words(id)		 ? "("
-						 : "");
-	if (has_words(id)) {
-		print_words(id);
-		putchar(')');
-	}
+		print_zsh_value(id);
 	putchar('\'');
 }
 
@@ -306,7 +313,7 @@ static void print_zsh(void)
 /* ---- fish ---- */
 
 static const char fish_begin[] =
-	"# What the line so far tells: the sub-command ('first': none yet) and the engine.\n"
+	"# Find the sub-command ('first': none yet) and the engine in the line so far.\n"
 	"function __sbinject_scan\n"
 	"    set -g __sbinject_command first\n"
 	"    set -g __sbinject_host\n"
@@ -352,6 +359,22 @@ static void print_fish_condition(const struct cmd *cmd)
 		cmd == &cmd_inject ? " first" : "");
 }
 
+/* What completes an option's value. */
+static void print_fish_value(enum opt_id id)
+{
+	if (takes(id, "FILE"))
+		printf(" -rF");
+	else if (takes(id, "CONTAINER"))
+		printf(" -x -a '(__sbinject_containers)'");
+	else if (takes(id, NULL))
+		printf(" -x");
+	if (has_words(id)) {
+		printf(" -a '");
+		print_words(id);
+		putchar('\'');
+	}
+}
+
 static void print_fish_options(const struct cmd *cmd)
 {
 	for (unsigned id = 0; id < OPT_COUNT; id++) {
@@ -361,15 +384,7 @@ static void print_fish_options(const struct cmd *cmd)
 		printf(" -l %s", opt_specs[id].name);
 		if (opt_specs[id].letter)
 			printf(" -s %c", opt_specs[id].letter);
-		printf("%s", takes(id, "FILE")	      ? " -rF"
-			     : takes(id, "CONTAINER") ? " -x -a '(__sbinject_containers)'"
-			     : takes(id, NULL)	      ? " -x"
-						      : "");
-		if (has_words(id)) {
-			printf(" -a '");
-			print_words(id);
-			putchar('\'');
-		}
+		print_fish_value(id);
 		printf(" -d '");
 		print_plain(opt_specs[id].help);
 		printf("'\n");
@@ -418,7 +433,8 @@ static enum sb_code run(const struct cmd_env *env)
 			shells[i].print();
 			return SB_OK;
 		}
-	sb_err_set(&err, SB_USAGE, "no completion for '%s'; there is one for bash, zsh and fish",
+	sb_err_set(&err, SB_USAGE,
+		"no completion for '%s'; the supported shells are bash, zsh and fish",
 		env->args[0]);
 	out_error(NULL, &err);
 	return err.code;

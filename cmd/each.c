@@ -35,19 +35,31 @@ const char *cmd_where(const struct plan *plan, enum wire_placed placed, char *te
 	if (placed == PLACED_FILE)
 		snprintf(text, size, " at %s", path);
 	else if (placed == PLACED_LINK)
-		snprintf(text, size, " by a link at %s", path);
+		snprintf(text, size, " through a link at %s", path);
 	else
 		snprintf(text, size,
-			" in %s, with no name at '%s', which is read-only: only 'sbinject call' "
-			"and 'pipe' find it",
+			" in %s, but not at '%s', which is read-only: only 'sbinject call' and "
+			"'sbinject pipe' reach it",
 			plan->home_path, path);
 	return text;
+}
+
+/* Since 0.3.263 they want a regular file. */
+const char *cmd_adopted_by(enum wire_placed placed)
+{
+	static const char *const releases[] = {
+		[PLACED_FILE] = "inspect_ai",
+		[PLACED_LINK] = "inspect_ai up to 0.3.262",
+		[PLACED_NONE] = "none",
+	};
+
+	return releases[placed];
 }
 
 int cmd_hint(const struct cmd_env *env, struct sb_err *err)
 {
 	if (env->bare && err->code == SB_NO_CONTAINER)
-		sb_err_add(err, "; if a command was meant, see 'sbinject --help'");
+		sb_err_add(err, "; if you meant a command, see 'sbinject --help'");
 	return -1;
 }
 
@@ -107,7 +119,7 @@ static int run_one(struct work *work, struct eng_client **client, const char *re
 		return -1;
 	if (plan_make(*client, &opts, ref, &plan, err) < 0 ||
 		work_on(work, &plan, ref, ret, err) < 0)
-		return plan.container.id ? plan_explain(&plan, err) : cmd_hint(work->env, err);
+		return plan.container.id ? presence_explain(&plan, err) : cmd_hint(work->env, err);
 	return ret->json ? 0 : sb_err_nomem(err);
 }
 

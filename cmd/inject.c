@@ -3,7 +3,7 @@
 
 #include "cmd/out.h"
 #include "engine/clock.h"
-#include "payloads/deliver.h"
+#include "payloads/service.h"
 #include "payloads/lib/wire.h"
 
 #include <stdio.h>
@@ -14,12 +14,12 @@ static const struct {
 	const char *word, *text;
 } outcomes[] = {
 	[INJECTED] = {"injected", "injected"},
-	[REPLACED] = {"replaced", "replaced another version by"},
-	[RESTARTED] = {"restarted", "started the service again:"},
+	[REPLACED] = {"replaced", "replaced another version with"},
+	[RESTARTED] = {"restarted", "restarted the service:"},
 	[ALREADY] = {"already", "already there and healthy:"},
 };
 
-static enum outcome outcome_of(const struct deliver_receipt *receipt)
+static enum outcome outcome_of(const struct receipt_install *receipt)
 {
 	if (receipt->was != WAS_SAME)
 		return receipt->was == WAS_OTHER ? REPLACED : INJECTED;
@@ -45,7 +45,7 @@ static int dry_run(struct plan *plan, const char *ref, struct cmd_result *ret, s
 {
 	const char *release = *plan->payload.release ? plan->payload.release : NULL, *would;
 	char other[65];
-	int present = deliver_is_present(plan, other, err);
+	int present = service_is_present(plan, other, err);
 
 	if (present < 0)
 		return -1;
@@ -53,23 +53,24 @@ static int dry_run(struct plan *plan, const char *ref, struct cmd_result *ret, s
 	ret->json = describe(plan, ref, "dry-run", release);
 	json_object_set_new(ret->json, "would", json_string(would));
 	snprintf(ret->line, sizeof(ret->line),
-		"%s: would %s%s '%s' (%zu bytes, sha256 %.12s) at '%s' %sby rule %.200s:%d; nothing was changed",
-		ref, plan->must_start ? "start it and " : "",
-		present || !other[0] ? would : "replace what is there by", plan->payload.name,
+		"%s: would %s%s '%s' (%zu bytes, sha256 %.12s) at '%s'%s, chosen by rule "
+		"%.200s:%d; nothing was changed",
+		ref, plan->must_start ? "start the container and " : "",
+		present || !other[0] ? would : "replace another version with", plan->payload.name,
 		plan->payload.size, plan->payload.sha256, plan->conf->path,
-		plan->as_user ? "as the container's user " : "", plan->conf->file,
+		plan->as_user ? " as the container's user" : "", plan->conf->file,
 		plan->rule->line);
 	return 0;
 }
 
 /* What stood at one of our names, under the name that it has now. */
-static void tell_aside(const struct deliver_receipt *receipt, const char *ref, json_t *json)
+static void tell_aside(const struct receipt_install *receipt, const char *ref, json_t *json)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < receipt->aside_count; i++) {
 		json_array_append_new(list, out_string(receipt->aside[i]));
-		out_note(ref, "'%s' is what was in the way there; 'sbinject remove' puts it back",
+		out_note(ref, "what was in the way is now '%s'; 'sbinject remove' puts it back",
 			receipt->aside[i]);
 	}
 	if (receipt->aside_count)
@@ -77,10 +78,20 @@ static void tell_aside(const struct deliver_receipt *receipt, const char *ref, j
 	json_decref(list);
 }
 
+/* Such a client would put a program of its own in the link's place. */
+static void warn_of_link(
+	const struct plan *plan, const struct receipt_install *receipt, const char *ref)
+{
+	if (receipt->placed == PLACED_LINK && plan_is_for_inspect_ai(plan))
+		out_note(ref,
+			"files at its path cannot be executed or have no room, so a link is there; "
+			"inspect_ai 0.3.263 and later do not use a link");
+}
+
 static int inject_one(const struct cmd_env *env, struct plan *plan, const char *ref,
 	struct cmd_result *ret, struct sb_err *err)
 {
-	struct deliver_receipt receipt;
+	struct receipt_install receipt;
 	int64_t start = sb_now_ms();
 	enum outcome outcome;
 	char where[1300], who[32] = "", arch[40] = "";
@@ -88,14 +99,16 @@ static int inject_one(const struct cmd_env *env, struct plan *plan, const char *
 
 	if (cmd_has(env, OPT_DRY_RUN))
 		return dry_run(plan, ref, ret, err);
-	if (deliver_inject(plan, &receipt, err) < 0)
+	if (service_inject(plan, &receipt, err) < 0)
 		return -1;
 	ms = (int)(sb_now_ms() - start);
 	outcome = outcome_of(&receipt);
 	ret->json = describe(plan, ref, outcomes[outcome].word, receipt.release);
 	if (receipt.placed == PLACED_NONE)
 		json_object_set_new(ret->json, "path", json_null());
-	json_object_set_new(ret->json, "placed", json_string(deliver_placed_word(receipt.placed)));
+	json_object_set_new(ret->json, "placed", json_string(receipt_placed_word(receipt.placed)));
+	json_object_set_new(ret->json, "adopted_by", json_string(cmd_adopted_by(receipt.placed)));
+	warn_of_link(plan, &receipt, ref);
 	json_object_set_new(ret->json, "pid", json_integer(receipt.pid));
 	json_object_set_new(ret->json, "uid", json_integer(receipt.uid));
 	json_object_set_new(ret->json, "ms", json_integer(ms));

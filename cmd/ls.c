@@ -4,7 +4,7 @@
 #include "cmd/out.h"
 #include "engine/log.h"
 #include "engine/text.h"
-#include "payloads/deliver.h"
+#include "payloads/service.h"
 #include "payloads/lib/wire.h"
 
 #include <stdio.h>
@@ -27,13 +27,13 @@ static const char *const homes[] = {"/" WIRE_HOME_NAME, "/run/" WIRE_HOME_NAME,
 	"/tmp/" WIRE_HOME_NAME, "/var/tmp/" WIRE_HOME_NAME};
 
 static int find_service(
-	struct eng_client *client, const char *id, struct deliver_found *ret, struct sb_err *err)
+	struct eng_client *client, const char *id, struct carry_found *ret, struct sb_err *err)
 {
 	size_t count = eng_client_kind(client) == ENG_PODMAN ? SB_ARRAY_SIZE(homes) : 1;
 	int found = 1;
 
 	for (size_t i = 0; found == 1 && i < count; i++)
-		found = deliver_find(client, id, homes[i], ret, err);
+		found = carry_look(client, id, homes[i], ret, err);
 	return found;
 }
 
@@ -50,7 +50,7 @@ static bool may_be_grafted(struct eng_client *client, const char *id)
 /* One container that cannot be looked into must not hide the others; an engine that died must. */
 static int look(struct cmd_session *session, int timeout_ms, struct row *row, struct sb_err *err)
 {
-	struct deliver_found there = {.as_user = false};
+	struct carry_found there = {.as_user = false};
 	struct sb_err local = SB_ERR_INIT;
 	int found;
 
@@ -61,8 +61,8 @@ static int look(struct cmd_session *session, int timeout_ms, struct row *row, st
 		row->unknown = found == 1 && may_be_grafted(session->client, row->full_id);
 		if (row->unknown)
 			sb_log(SB_NOTE,
-				"%s: its root is read-only, so that docker tells nothing; "
-				"'sbinject status' does",
+				"%s: docker cannot look into a container whose root is "
+				"read-only; use 'sbinject status'",
 				row->name);
 		return 0;
 	}

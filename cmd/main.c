@@ -93,9 +93,9 @@ static int check_args(const struct cmd_env *env, struct sb_err *err)
 	if (opt_check_allowed(&env->opts, cmd->opts, cmd->name, err) < 0)
 		return -1;
 	if (env->arg_count < cmd->min_args)
-		return sb_err_set(err, SB_USAGE, "usage: %s; '--help' tells more", line);
+		return sb_err_set(err, SB_USAGE, "missing argument; usage: %s", line);
 	if (cmd->max_args >= 0 && env->arg_count > cmd->max_args)
-		return sb_err_set(err, SB_USAGE, "'%s' is one argument too many for '%s'",
+		return sb_err_set(err, SB_USAGE, "unexpected argument '%s'; usage: %s",
 			env->args[cmd->max_args], line);
 	return 0;
 }
@@ -159,21 +159,21 @@ static bool has_word(char **argv, const char *word)
 int main(int argc, char **argv)
 {
 	sb_autofree char **args = calloc((size_t)argc + 1, sizeof(*args));
+	struct opt_args rest = {.args = args};
 	struct cmd_env env = {.args = args};
 	struct sb_err err = SB_ERR_INIT;
-	bool first_is_name;
 
 	open_standard_files();
 	if (argc == 2 && !strcmp(argv[1], ENG_GUARD_WORD))
 		return eng_guard_main();
 	set_signals();
 	out_init(has_word(argv, "--json"), false);
-	if (!args ||
-		opt_parse(argc, argv, &env.opts, args, &env.arg_count, &first_is_name, &err) < 0) {
+	if (!args || opt_parse(argc, argv, &env.opts, &rest, &err) < 0) {
 		out_error(NULL, &err);
 		return args ? (int)err.code : SB_FAILED;
 	}
-	choose_command(&env, first_is_name);
+	env.arg_count = rest.count;
+	choose_command(&env, rest.first_is_name);
 	if (cmd_has(&env, OPT_HELP)) {
 		if (env.named)
 			usage_one(env.cmd, stdout);

@@ -13,8 +13,7 @@ const struct opt_spec opt_specs[OPT_COUNT] = {
 	[OPT_REQUIRE] = {0, "require", "KEY=VALUE",
 		"exit 6 unless release=, wire= or sha256= matches"},
 	[OPT_GRAFT] = {0, "graft", NULL, "allow a helper container for a read-only root"},
-	[OPT_NO_PAUSE] = {0, "no-pause", NULL,
-		"do not pause the container, even if that is unsafe"},
+	[OPT_NO_PAUSE] = {0, "no-pause", NULL, "never pause the container, even if that is unsafe"},
 	[OPT_TIMEOUT] = {'t', "timeout", "SECONDS", "time limit per container; 0: none"},
 	[OPT_JOBS] = {'j', "jobs", "N", "containers to work on at once (default 4)"},
 	[OPT_DRY_RUN] = {'n', "dry-run", NULL, "show what would be done, change nothing"},
@@ -62,9 +61,9 @@ static int parse_require(struct opts *opts, const char *text, struct sb_err *err
 		bool (*fits)(const char *value);
 		const char **slot;
 	} keys[] = {
-		{"release=", "a version", is_any, &opts->require.release},
-		{"wire=", "a number", is_number, &opts->require.wire},
-		{"sha256=", "all 64 digits, as 'sbinject payloads' lists them", sb_is_hex64,
+		{"release=", "must not be empty", is_any, &opts->require.release},
+		{"wire=", "must be a number", is_number, &opts->require.wire},
+		{"sha256=", "must be all 64 digits, as 'sbinject payloads' lists them", sb_is_hex64,
 			&opts->require.sha256},
 	};
 
@@ -74,12 +73,12 @@ static int parse_require(struct opts *opts, const char *text, struct sb_err *err
 		if (strncmp(text, keys[i].key, len) != 0)
 			continue;
 		if (!keys[i].fits(text + len))
-			return sb_err_set(err, SB_USAGE, "--require: '%s': %.*s takes %s", text,
-				(int)len, keys[i].key, keys[i].form);
+			return sb_err_set(err, SB_USAGE, "--require: '%s': %.*s %s", text, (int)len,
+				keys[i].key, keys[i].form);
 		if (*keys[i].slot)
 			return sb_err_set(err, SB_USAGE,
-				"--require: '%s' is not the first for its key; each is taken once",
-				text);
+				"--require: '%s': %.*s is given twice; give each key once", text,
+				(int)len, keys[i].key);
 		*keys[i].slot = text + len;
 		return 0;
 	}
@@ -175,25 +174,24 @@ static int parse_letters(
 	return 0;
 }
 
-int opt_parse(int argc, char **argv, struct opts *ret, char **args, int *ret_count,
-	bool *first_is_name, struct sb_err *err)
+int opt_parse(int argc, char **argv, struct opts *ret, struct opt_args *args, struct sb_err *err)
 {
 	struct words words = {argc, 1, argv};
 	bool only_args = false;
 
 	*ret = (struct opts){.timeout_s = -1, .jobs = 4};
-	*ret_count = 0;
-	*first_is_name = false;
+	args->count = 0;
+	args->first_is_name = false;
 	while (words.next < argc) {
 		char *word = argv[words.next++];
 
 		if (only_args || word[0] != '-' || !word[1]) {
-			args[(*ret_count)++] = word;
+			args->args[args->count++] = word;
 			continue;
 		}
 		if (!strcmp(word, "--")) {
 			only_args = true;
-			*first_is_name = *ret_count == 0;
+			args->first_is_name = args->count == 0;
 			continue;
 		}
 		if ((word[1] == '-' ? parse_long : parse_letters)(ret, word, &words, err) < 0)
@@ -208,7 +206,7 @@ int opt_check_allowed(
 	for (unsigned id = 0; id < OPT_COUNT; id++)
 		if (opts->given & ~allowed & 1u << id)
 			return sb_err_set(err, SB_USAGE,
-				"'%s' takes no --%s; see 'sbinject %s --help'", command,
+				"'%s' does not accept --%s; see 'sbinject %s --help'", command,
 				opt_specs[id].name, command);
 	return 0;
 }

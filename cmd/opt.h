@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Options: one table for all sub-commands. An option means the same wherever it is allowed; each
- * sub-command names those that it takes.
+ * sub-command names those that it accepts.
  */
 #ifndef CMD_OPT_H
 #define CMD_OPT_H
@@ -36,7 +36,7 @@ enum opt_id {
 
 #define OPT(name) (1u << OPT_##name)
 
-/* Taken by every sub-command, and by those that talk to an engine. */
+/* Accepted by every sub-command, and by those that talk to an engine. */
 #define OPTS_ANY (OPT(VERBOSE) | OPT(HELP) | OPT(VERSION))
 #define OPTS_ENGINE (OPTS_ANY | OPT(HOST) | OPT(TIMEOUT))
 /* By those that do one thing to each of several containers. */
@@ -61,13 +61,19 @@ struct opts {
 	int jobs;
 };
 
+/* The words that are not options. */
+struct opt_args {
+	char **args; /* room for all of argv; gets argv's own strings */
+	int count;
+	bool first_is_name; /* "--" came before the first one, so it is not a sub-command */
+};
+
 /*
- * Sort argv[1..] into options and the rest; *args (argv's own strings) gets the rest.
- * *first_is_name tells that "--" stood before the first of them, so that it is no sub-command.
- * SB_USAGE for what is unknown or lacks its value.
+ * Sort argv[1..] into options and the rest. SB_USAGE: an option is unknown, or its value is missing
+ * or wrong.
  */
-int opt_parse(int argc, char **argv, struct opts *ret, char **args, int *ret_count,
-	bool *first_is_name, struct sb_err *err) sb_must_check;
+int opt_parse(int argc, char **argv, struct opts *ret, struct opt_args *args,
+	struct sb_err *err) sb_must_check;
 
 /* The options given that are not in `allowed`: an error naming the first. */
 int opt_check_allowed(const struct opts *opts, unsigned allowed, const char *command,

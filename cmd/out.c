@@ -252,7 +252,7 @@ int out_finish(struct sb_err *err)
 		return fail_stdout(err);
 	if (result_lost)
 		return sb_err_set(err, SB_FAILED,
-			"a result could not be written as JSON: out of memory, or text that is not "
-			"UTF-8");
+			"cannot write a result as JSON: out of memory, or its text is not "
+			"valid UTF-8");
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All printing. stdout is the product, stderr is talk; a failure is one line there, and with --json
- * also one object on stdout. Safe to call from several threads.
+ * All printing. Results go to stdout, everything else to stderr. A failure is one line on stderr
+ * and, with --json, one object on stdout, too. Safe to call from several threads.
  */
 #ifndef CMD_OUT_H
 #define CMD_OUT_H
@@ -22,7 +22,7 @@ void out_result(const char *line, const json_t *json);
 
 /*
  * A JSON string (a new reference, for json_pack's "o") of text that may not be UTF-8, such as a
- * path or an argument: what no JSON can hold is escaped.
+ * path or an argument: what JSON cannot hold is escaped.
  */
 json_t *out_string(const char *text);
 
@@ -38,10 +38,10 @@ int out_foreign(const char *data, size_t len, struct sb_err *err) sb_must_check;
 /* A failure about `subject` (a container; or NULL). */
 void out_error(const char *subject, const struct sb_err *err);
 
-/* A line on stderr about `subject` that is no failure, but should be read; not with --quiet. */
+/* A note about `subject` on stderr: not a failure, but worth reading. Not with --quiet. */
 void out_note(const char *subject, const char *fmt, ...) sb_printf(2, 3);
 
-/* A passing line on stderr, on a terminal only; the next output, or the end, wipes it. */
+/* A temporary line on stderr, on a terminal only; the next output, or the end, wipes it. */
 void out_progress(const char *fmt, ...) sb_printf(1, 2);
 
 /* A table: rows of cells (printed escaped), columns as wide as needed. `cells` is row-major. */

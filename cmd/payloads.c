@@ -107,7 +107,8 @@ static int extract(const char *name, const char *path, bool json, struct sb_err 
 
 	if (!payload)
 		return sb_err_set(err, SB_USAGE,
-			"no payload '%s' is built in; 'sbinject payloads' lists what is", name);
+			"no payload '%s' is built in; 'sbinject payloads' lists those that are",
+			name);
 	if (path) {
 		if (write_path(path, payload, err) < 0)
 			return -1;
@@ -116,11 +117,10 @@ static int extract(const char *name, const char *path, bool json, struct sb_err 
 		return 0;
 	}
 	if (json)
-		return sb_err_set(err, SB_USAGE,
-			"--json describes what --extract writes, so that needs a --output FILE");
+		return sb_err_set(err, SB_USAGE, "--extract with --json needs --output FILE");
 	if (isatty(STDOUT_FILENO))
 		return sb_err_set(err, SB_USAGE,
-			"a program is not for a terminal; use --output FILE or a pipe");
+			"refusing to write a binary to a terminal; use --output FILE or a pipe");
 	if (write_all(STDOUT_FILENO, payload->data, payload->size) < 0)
 		return fail_write("stdout", err);
 	return 0;
@@ -135,8 +135,7 @@ static enum sb_code run(const struct cmd_env *env)
 		failed = extract(env->opts.text[OPT_EXTRACT], env->opts.text[OPT_OUTPUT],
 			cmd_has(env, OPT_JSON), &err);
 	else if (cmd_has(env, OPT_OUTPUT))
-		failed = sb_err_set(
-			&err, SB_USAGE, "--output is where --extract NAME writes to; give both");
+		failed = sb_err_set(&err, SB_USAGE, "--output needs --extract NAME");
 	else
 		print_all();
 	if (failed < 0)

@@ -2,7 +2,7 @@
 #include "cmd/cmd.h"
 
 #include "cmd/out.h"
-#include "payloads/deliver.h"
+#include "payloads/service.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -40,15 +40,15 @@ static int pass_input(struct relay *relay, struct sb_err *err)
 	int ret = 0;
 
 	if (relay->pending.len)
-		ret = eng_exec_send(
-			relay->visit->exec, relay->pending.data, relay->pending.len, &sent, err);
+		ret = eng_exec_send(relay->visit->talk.exec, relay->pending.data,
+			relay->pending.len, &sent, err);
 	if (ret < 0)
 		return -1;
 	sb_buf_consume(&relay->pending, ret ? relay->pending.len : sent);
 	if (!relay->input_ended || relay->pending.len || relay->closed)
 		return 0;
 	relay->closed = true;
-	return eng_exec_close_stdin(relay->visit->exec, err);
+	return eng_exec_close_stdin(relay->visit->talk.exec, err);
 }
 
 /*
@@ -76,37 +76,45 @@ static int take_output(struct relay *relay, struct sb_err *err)
 	relay->more = true;
 	for (int i = 0; i < TAKES_MAX && ret == 0 && relay->more; i++) {
 		sb_buf_reset(&out);
-		ret = eng_exec_take(relay->visit->exec, &out, &relay->more, err);
+		ret = eng_exec_take(relay->visit->talk.exec, &out, &relay->more, err);
 		if (ret < 0 || pass_output(relay, &out, err) < 0)
 			return -1;
 	}
 	if (ret == 1 && !relay->answered &&
-		(relay->first.len || eng_exec_stderr(relay->visit->exec)->len || !relay->closed))
-		return visit_explain(relay->visit, &relay->first, err);
+		(relay->first.len || eng_exec_stderr(relay->visit->talk.exec)->len ||
+			!relay->closed))
+		return talk_explain(&relay->visit->talk, sb_buf_str(&relay->first), err);
 	return ret;
+}
+
+/* Wait until there is something to do. 1: stdin has something. */
+static int wait_for_either(const struct relay *relay, struct sb_err *err)
+{
+	bool full = relay->pending.len > PENDING_MAX || relay->input_ended;
+	struct pollfd slots[] = {
+		{.fd = full ? -1 : STDIN_FILENO, .events = POLLIN},
+		{.fd = eng_exec_fd(relay->visit->talk.exec),
+			.events = (short)(POLLIN | (relay->pending.len ? POLLOUT : 0))},
+	};
+
+	if (poll(slots, SB_ARRAY_SIZE(slots), relay->more ? 0 : 1000) < 0 && errno != EINTR)
+		return sb_err_set(err, SB_FAILED, "cannot wait for input: %s", strerror(errno));
+	return slots[0].revents ? 1 : 0;
 }
 
 static int relay_all(struct relay *relay, struct sb_err *err)
 {
-	for (;;) {
-		bool full = relay->pending.len > PENDING_MAX || relay->input_ended;
-		struct pollfd slots[] = {
-			{.fd = full ? -1 : STDIN_FILENO, .events = POLLIN},
-			{.fd = eng_exec_fd(relay->visit->exec),
-				.events = (short)(POLLIN | (relay->pending.len ? POLLOUT : 0))},
-		};
-		int ret;
+	int ret = 0;
 
-		if (poll(slots, SB_ARRAY_SIZE(slots), relay->more ? 0 : 1000) < 0 && errno != EINTR)
-			return sb_err_set(err, SB_FAILED, "cannot wait: %s", strerror(errno));
-		if (slots[0].revents && take_input(relay, err) < 0)
-			return -1;
-		if (pass_input(relay, err) < 0)
+	while (ret == 0) {
+		int ready = wait_for_either(relay, err);
+
+		if (ready < 0 || (ready && take_input(relay, err) < 0) ||
+			pass_input(relay, err) < 0)
 			return -1;
 		ret = take_output(relay, err);
-		if (ret)
-			return ret < 0 ? -1 : 0;
 	}
+	return ret < 0 ? -1 : 0;
 }
 
 /* A program that was killed leaves an end like any other's. */
@@ -114,14 +122,14 @@ static int check_end(const struct cmd_env *env, struct relay *relay, struct sb_e
 {
 	int status;
 
-	eng_begin_work(relay->visit->plan->client, cmd_timeout_ms(env));
-	if (eng_exec_status(relay->visit->exec, &status, err) < 0)
+	eng_begin_work(relay->visit->talk.plan->client, cmd_timeout_ms(env));
+	if (eng_exec_status(relay->visit->talk.exec, &status, err) < 0)
 		return -1;
 	if (status == 0)
 		return 0;
 	if (relay->answered)
 		sb_buf_reset(&relay->first);
-	return visit_explain(relay->visit, &relay->first, err);
+	return talk_explain(&relay->visit->talk, sb_buf_str(&relay->first), err);
 }
 
 static int pipe_through(const struct cmd_env *env, struct sb_err *err)

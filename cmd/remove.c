@@ -2,7 +2,7 @@
 #include "cmd/cmd.h"
 
 #include "cmd/out.h"
-#include "payloads/deliver.h"
+#include "payloads/service.h"
 
 #include <stdio.h>
 
@@ -12,12 +12,12 @@ static int remove_one(const struct cmd_env *env, struct plan *plan, const char *
 	bool dry = cmd_has(env, OPT_DRY_RUN), there;
 
 	if (dry) {
-		int found = deliver_has_home(plan, err);
+		int found = service_has_home(plan, err);
 
 		if (found < 0)
 			return -1;
 		there = found == 1;
-	} else if (deliver_remove(plan, &there, err) < 0) {
+	} else if (service_remove(plan, &there, err) < 0) {
 		return -1;
 	}
 	ret->json = json_pack("{s:o, s:s, s:b, s:s}", "container", out_string(ref), "id",

@@ -47,7 +47,7 @@ static int print_flaws(const struct conf *conf, struct sb_err *err)
 	}
 	for (size_t i = 0; i < conf->rule_count; i++)
 		if (conf->rules[i].graft && conf->rules[i].service == CONF_USER)
-			out_line("warning: %s:%d:%d: 'graft' cannot help where 'service' is 'user'",
+			out_line("warning: %s:%d:%d: 'graft' has no effect with 'service: user'",
 				conf->file, conf->rules[i].line, conf->rules[i].column);
 	return 0;
 }
@@ -60,7 +60,7 @@ static int check(const struct cmd_env *env, struct sb_err *err)
 	if (conf_load(file, &conf, err) < 0 || print_ties(conf, err) < 0 ||
 		print_flaws(conf, err) < 0)
 		return -1;
-	out_line("%s: %zu rule%s, no error", conf->file, conf->rule_count,
+	out_line("%s: %zu rule%s, no errors", conf->file, conf->rule_count,
 		conf->rule_count == 1 ? "" : "s");
 	return 0;
 }
@@ -86,14 +86,15 @@ static int explain_rule(const struct conf_rule *rule, const struct sb_facts *fac
 		return -1;
 	if (!failed)
 		snprintf(why, sizeof(why), "%s",
-			rule == chosen ? "HOLDS, and is the most specific: taken" : "holds");
+			rule == chosen ? "MATCHES, most specific: chosen" : "matches");
 	else if (failed->fact == SB_FACT_LABEL)
-		snprintf(why, sizeof(why), "does not hold: label '%s'", failed->label);
+		snprintf(why, sizeof(why), "no match: label '%s'", failed->label);
 	else
-		snprintf(why, sizeof(why), "does not hold: %s is %s", sb_fact_name(failed->fact),
+		snprintf(why, sizeof(why), "no match: %s is %s", sb_fact_name(failed->fact),
 			facts->value[failed->fact][0] ? facts->value[failed->fact] : "unknown");
-	out_line("%s:%d: when %s use %s%s: %s", conf->file, rule->line, text.data, rule->use->name,
-		rule->service == CONF_USER ? " service user" : "", why);
+	out_line("%s:%d: when %s use %s%s%s: %s", conf->file, rule->line, text.data,
+		rule->use->name, rule->service == CONF_UNSAID ? "" : " service ",
+		conf_service_name(rule->service), why);
 	return 0;
 }
 
@@ -128,9 +129,9 @@ static int explain(const struct cmd_env *env, struct sb_err *err)
 static const char *bad_mix(const struct cmd_env *env)
 {
 	if (cmd_has(env, OPT_CHECK) && cmd_has(env, OPT_EXPLAIN))
-		return "--check and --explain are two jobs; give one of them";
+		return "--check and --explain cannot be combined";
 	if (env->arg_count && !cmd_has(env, OPT_CHECK))
-		return "'rules' takes a FILE only with --check; --config names one for the rest";
+		return "FILE needs --check; to use another rules file, give --config FILE";
 	return NULL;
 }
 
@@ -153,8 +154,8 @@ const struct cmd cmd_rules = {
 	.summary = "show the rules, check a rules file, or explain the choice",
 	.help = "Without options, prints the rules in force and where they were found.\n"
 		"--check FILE reads a rules file, reports errors by line and column, and\n"
-		"warns of what could not work. --explain CONTAINER shows the known facts\n"
-		"about a container and, for each rule, whether it matches.\n",
+		"warns about rules that cannot work. --explain CONTAINER shows the known\n"
+		"facts about a container and, for each rule, whether it matches.\n",
 	.opts = OPTS_RULES | OPT(CHECK) | OPT(EXPLAIN),
 	.min_args = 0,
 	.max_args = 1,

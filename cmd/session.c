@@ -55,8 +55,8 @@ int cmd_channel_open(const struct cmd_env *env, struct cmd_channel *ret, struct 
 		return -1;
 	opts = cmd_plan_opts(env, &ret->session);
 	if (plan_make(ret->session.client, &opts, env->args[0], &ret->plan, err) < 0 ||
-		deliver_open(&ret->plan, WIRE_PIPE, &ret->visit, err) < 0)
-		return plan_explain(&ret->plan, err);
+		service_open(&ret->plan, WIRE_PIPE, &ret->visit, err) < 0)
+		return presence_explain(&ret->plan, err);
 	return 0;
 }
 

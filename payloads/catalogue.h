@@ -42,6 +42,13 @@ struct payload_bytes {
 	struct sb_buf file; /* owned */
 };
 
+/* One program to be put into a container. All borrowed. */
+struct payload_program {
+	const char *sha256;
+	const void *data;
+	size_t size;
+};
+
 #define PAYLOAD_BYTES_INIT                                         \
 	{                                                          \
 		NULL, "", NULL, 0, "", SB_BUF_INIT(SB_MAX_PAYLOAD) \

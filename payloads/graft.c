@@ -4,8 +4,8 @@
 #include "engine/clock.h"
 #include "engine/log.h"
 #include "engine/tar.h"
-#include "payloads/lib/wire.h"
 #include "payloads/receipt.h"
+#include "payloads/talk.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -25,8 +25,7 @@ enum {
 
 struct graft {
 	struct eng_client *client; /* borrowed */
-	struct eng_exec *streams;  /* owned */
-	const char *nonce;	   /* of the visit; borrowed */
+	struct talk talk;	   /* over the helper's own streams; its nonce is the visit's */
 	char name[64];
 	char id[65]; /* "": there is none, or it is not known */
 	bool lost;   /* one may have been made, but its id is not known */
@@ -136,7 +135,7 @@ static json_t *shadow_volumes(const struct plan *plan)
 	return ret;
 }
 
-static json_t *describe_host(const struct plan *plan, const struct graft_program *program)
+static json_t *describe_host(const struct plan *plan, const struct payload_program *program)
 {
 	const char *userns = sb_json_str(plan->container.doc, "HostConfig.UsernsMode");
 	const char *runtime = sb_json_str(plan->container.doc, "HostConfig.Runtime");
@@ -152,9 +151,10 @@ static json_t *describe_host(const struct plan *plan, const struct graft_program
 		"PidsLimit", PIDS_MAX);
 }
 
-static json_t *describe(const struct graft *graft, const struct plan *plan,
-	const struct graft_program *program, const char *path)
+static json_t *describe(const struct graft_order *order, const char *path)
 {
+	const struct plan *plan = order->plan;
+
 	return json_pack(
 		"{s:s, s:s, s:s, s:[s], s:[s], s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:{s:[s]}, "
 		"s:{s:s, s:s}, s:o}",
@@ -162,7 +162,7 @@ static json_t *describe(const struct graft *graft, const struct plan *plan,
 		path, "Cmd", WIRE_GRAFT, "OpenStdin", 1, "StdinOnce", 1, "AttachStdin", 1,
 		"AttachStdout", 1, "AttachStderr", 1, "Tty", 0, "NetworkDisabled", 1, "Healthcheck",
 		"Test", "NONE", "Labels", GRAFT_LABEL, plan->container.id, GRAFT_RUN_LABEL,
-		graft->nonce, "HostConfig", describe_host(plan, program));
+		order->nonce, "HostConfig", describe_host(plan, order->program));
 }
 
 static bool has_label(const struct eng_container *container, const char *label, const char *value)
@@ -213,23 +213,24 @@ static int clear_name(
 	return 0;
 }
 
-static int create(struct graft *graft, const struct plan *plan, const struct graft_program *program,
-	const char *path, struct sb_err *err)
+static int create(
+	struct graft *graft, const struct graft_order *order, const char *path, struct sb_err *err)
 {
-	json_auto_t *spec = describe(graft, plan, program, path);
+	json_auto_t *spec = describe(order, path);
 	struct rival rival = {.id = ""};
 	int64_t since = sb_now_ms();
 	int ret;
 
 	if (!spec)
 		return sb_err_nomem(err);
-	snprintf(graft->name, sizeof(graft->name), "sbinject-graft-%.12s", plan->container.id);
+	snprintf(graft->name, sizeof(graft->name), "sbinject-graft-%.12s",
+		order->plan->container.id);
 	while ((ret = eng_container_create(graft->client, graft->name, spec, graft->id, err)) ==
 		1) {
 		if (sb_now_ms() - since > BUSY_MS)
 			return sb_err_set(err, SB_UNSUPPORTED,
 				"another run's helper container '%s' does not end", graft->name);
-		if (clear_name(plan, graft->name, &rival, err) < 0)
+		if (clear_name(order->plan, graft->name, &rival, err) < 0)
 			return -1;
 	}
 	/* Only of a refusal it is certain that none is or will be made. */
@@ -238,39 +239,46 @@ static int create(struct graft *graft, const struct plan *plan, const struct gra
 }
 
 /* In a directory of its own, whose name no image can have made a volume. */
-static int start(struct graft *graft, const struct visit *visit,
-	const struct graft_program *program, struct sb_err *err)
+static int start(struct graft *graft, const struct graft_order *order, struct sb_err *err)
 {
 	sb_autobuf struct sb_buf tar = SB_BUF_INIT(SB_MAX_PAYLOAD + 65536);
 	char dir[64], path[240];
 	const struct eng_tar_member members[] = {
 		{dir + 1, 0700, NULL, 0, NULL},
-		{path + 1, 0755, program->data, program->size, NULL},
+		{path + 1, 0755, order->program->data, order->program->size, NULL},
 	};
 
-	snprintf(dir, sizeof(dir), "/" WIRE_HOME_NAME ".%s/", visit->nonce);
-	snprintf(path, sizeof(path), "%s%s", dir, visit->name);
+	snprintf(dir, sizeof(dir), "/" WIRE_HOME_NAME ".%s/", order->nonce);
+	snprintf(path, sizeof(path), "%s%s", dir, order->name);
 	if (eng_tar_write(members, SB_ARRAY_SIZE(members), &tar, err) < 0 ||
-		create(graft, visit->plan, program, path, err) < 0 ||
+		create(graft, order, path, err) < 0 ||
 		eng_archive_put(graft->client, graft->id, "/", tar.data, tar.len, err) < 0 ||
-		eng_exec_attach(graft->client, graft->id, &graft->streams, err) < 0)
+		eng_exec_attach(graft->client, graft->id, &graft->talk.exec, err) < 0)
 		return -1;
 	return eng_container_start(graft->client, graft->id, SB_UNSUPPORTED, err);
 }
 
 /* ---- its report ---- */
 
-/* A helper shares the fate of the container's processes; what failed may not be its fault. Where it
-   is gone itself, that is as told. */
-static int explain(const struct plan *plan, enum sb_code gone, struct sb_err *err)
+/* Where there is no time left to look, the first cause is the better one. */
+static bool has_stopped(const struct plan *plan, struct sb_err *ret_why)
 {
 	sb_auto(eng_container_release) struct eng_container now = ENG_CONTAINER_INIT;
+
+	if (eng_container_inspect(plan->client, plan->container.id, &now, ret_why) < 0)
+		return ret_why->code == SB_NO_CONTAINER;
+	return eng_container_need_running(&now, ret_why) < 0;
+}
+
+/* A helper shares the fate of the container's processes; what failed may not be its fault. Where it
+   is gone itself, the code is `gone`. */
+static int explain(const struct plan *plan, enum sb_code gone, struct sb_err *err)
+{
 	struct sb_err why = SB_ERR_INIT;
 
 	if (err->code == SB_INTERRUPTED || err->code == SB_NO_ENGINE)
 		return -1;
-	if (eng_container_inspect(plan->client, plan->container.id, &now, &why) < 0 ||
-		eng_container_need_running(&now, &why) < 0) {
+	if (has_stopped(plan, &why)) {
 		*err = why;
 		return -1;
 	}
@@ -281,41 +289,51 @@ static int explain(const struct plan *plan, enum sb_code gone, struct sb_err *er
 	return sb_err_wrap(err, "the helper container for a read-only root");
 }
 
-/* The helper's own visit, so to say: its streams, and the nonce of the visit it is for. */
-static json_t *ask(const struct graft *graft, const struct visit *visit,
-	const struct graft_program *program, enum wire_when when, struct sb_err *err)
+static json_t *ask(struct graft *graft, const struct graft_order *order, struct sb_err *err)
 {
-	struct visit helper = {.plan = visit->plan, .exec = graft->streams, .uploaded = true};
-
-	memcpy(helper.nonce, visit->nonce, sizeof(helper.nonce));
-	return visit_converse(&helper,
-		json_pack("{s:s, s:s, s:s, s:i}", WIRE_SHA256, program->sha256, WIRE_STAGED,
-			visit->name, WIRE_WHEN, when_words[when], WIRE_TIMEOUT,
+	const struct plan *plan = order->plan;
+	json_t *receipt = talk_ask(&graft->talk,
+		json_pack("{s:s, s:s, s:s, s:s, s:b, s:i}", WIRE_SHA256, order->program->sha256,
+			WIRE_STAGED, order->name, WIRE_WHEN, when_words[order->when], WIRE_HOME,
+			plan->home_path, WIRE_BESIDE, (int)plan->home.shared, WIRE_TIMEOUT,
 			eng_time_left(graft->client, LIFE_MS)),
 		err);
+
+	if (!receipt && graft->talk.instead)
+		talk_explain(&graft->talk, graft->talk.instead, err);
+	return receipt;
 }
 
-int graft_begin(struct visit *visit, const struct graft_program *program, enum wire_when when,
-	struct sb_err *err)
+static struct graft *new_graft(const struct graft_order *order)
 {
 	struct graft *graft = calloc(1, sizeof(*graft));
+
+	if (!graft)
+		return NULL;
+	graft->client = order->plan->client;
+	graft->talk.plan = order->plan;
+	memcpy(graft->talk.nonce, order->nonce, sizeof(graft->talk.nonce));
+	return graft;
+}
+
+int graft_begin(
+	const struct graft_order *order, struct graft **ret, char current[65], struct sb_err *err)
+{
+	const struct plan *plan = order->plan;
+	struct graft *graft = *ret = new_graft(order);
 	json_auto_t *receipt = NULL;
 
 	if (!graft)
 		return sb_err_nomem(err);
-	graft->client = visit->plan->client;
-	graft->nonce = visit->nonce;
-	visit->graft = graft;
-	if (graft_check(visit->plan, err) < 0)
+	if (graft_check(plan, err) < 0)
 		return -1;
-	sb_log(SB_NOTE, "bringing the program into '%s' by a helper container",
-		visit->plan->home_path);
-	if (start(graft, visit, program, err) < 0)
-		return explain(visit->plan, SB_UNSUPPORTED, err);
-	receipt = ask(graft, visit, program, when, err);
+	sb_log(SB_NOTE, "bringing the program into '%s' by a helper container", plan->home_path);
+	if (start(graft, order, err) < 0)
+		return explain(plan, SB_UNSUPPORTED, err);
+	receipt = ask(graft, order, err);
 	if (!receipt) /* it ends, and is deleted, when its streams do */
-		return explain(visit->plan, SB_NO_SERVICE, err);
-	return receipt_read_graft(receipt, visit->current, err);
+		return explain(plan, SB_NO_SERVICE, err);
+	return receipt_read_graft(receipt, current, err);
 }
 
 /* ---- the end of it ---- */
@@ -341,7 +359,7 @@ static int find_lost(struct graft *graft, struct sb_err *err)
 
 	if (eng_container_inspect(graft->client, graft->name, &found, err) < 0)
 		return -1;
-	if (!has_label(&found, GRAFT_RUN_LABEL, graft->nonce))
+	if (!has_label(&found, GRAFT_RUN_LABEL, graft->talk.nonce))
 		return sb_err_set(err, SB_NO_CONTAINER, "the name is another's");
 	memcpy(graft->id, found.id, sizeof(graft->id));
 	return 0;
@@ -373,12 +391,12 @@ void graft_end(struct graft *graft, bool undo)
 		return;
 	if (graft->id[0] || graft->lost) {
 		eng_begin_cleanup(graft->client, 0);
-		if (undo && graft->streams)
-			await_end(graft->streams);
+		if (undo && graft->talk.exec)
+			await_end(graft->talk.exec);
 		/* Its streams are open until it is gone: it must not undo what has succeeded. */
 		delete_helper(graft);
 		eng_begin_cleanup(graft->client, GRAFT_END_MS);
 	}
-	eng_exec_close(graft->streams);
+	talk_end(&graft->talk);
 	free(graft);
 }

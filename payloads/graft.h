@@ -20,27 +20,31 @@
 #ifndef PAYLOADS_GRAFT_H
 #define PAYLOADS_GRAFT_H
 
-#include "payloads/visit.h"
+#include "payloads/lib/wire.h"
+#include "payloads/plan.h"
 
 #define GRAFT_LABEL "sbinject.graft"   /* on helper containers: the id of the container */
 #define GRAFT_RUN_LABEL "sbinject.run" /* and the nonce of the visit that it is for */
 
-/* What is to be brought. */
-struct graft_program {
-	const char *sha256;
-	const void *data;
-	size_t size;
+struct graft; /* opaque: a helper container */
+
+struct graft_order {
+	struct plan *plan; /* borrowed, as all of these */
+	const struct payload_program *program;
+	const char *nonce; /* of the visit */
+	const char *name;  /* that the program gets in the home */
+	enum wire_when when;
 };
 
 /* An error that says why there can be no helper container, or that it has to be allowed. */
 int graft_check(const struct plan *plan, struct sb_err *err) sb_must_check;
 
 /*
- * Bring the program into the home as visit->name; visit->graft is then the helper container, which
- * has to be ended. 1: there is not `when` what there has to be, and nothing was brought;
- * visit->current tells what there is.
+ * Make a helper container and let it bring the program; *ret, which has to be ended also after a
+ * failure, is the container. 1: there is not `when` what there has to be, and nothing was brought;
+ * `current` is the version that is there, or "".
  */
-int graft_begin(struct visit *visit, const struct graft_program *program, enum wire_when when,
+int graft_begin(const struct graft_order *order, struct graft **ret, char current[65],
 	struct sb_err *err) sb_must_check;
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "payloads/plan.h"
 
+#include "engine/caps.h"
 #include "engine/clock.h"
 #include "engine/log.h"
 #include "payloads/lib/wire.h"
@@ -9,9 +10,8 @@
 #include <string.h>
 
 enum {
-	LOOKS = 6, /* whether the container still runs, after a failure */
-	LOOK_PAUSE_MS = 50,
 	PAUSED_MS = 5 * 1000,
+	LOOK_PAUSE_MS = 50,
 };
 
 void plan_release(struct plan *plan)
@@ -23,6 +23,13 @@ void plan_release(struct plan *plan)
 bool plan_is_foreign(const struct plan *plan)
 {
 	return plan->image.arch[0] && strcmp(plan->image.arch, plan->engine_arch) != 0;
+}
+
+bool plan_is_for_inspect_ai(const struct plan *plan)
+{
+	static const char name[] = "inspect_ai";
+
+	return !strncmp(plan->facts.value[SB_FACT_CLIENT], name, strlen(name));
 }
 
 const char *plan_service(const struct plan *plan)
@@ -123,14 +130,6 @@ static int check_require(
 	return 0;
 }
 
-/* As the engine reads it: a user, and after a colon a group, each by name or number. */
-static bool is_root(const char *user)
-{
-	size_t len = strcspn(user, ":");
-
-	return strspn(user, "0") == len || (len == 4 && !strncmp(user, "root", len));
-}
-
 /* The path has two components at least. */
 static void find_user_home(struct plan *plan)
 {
@@ -139,6 +138,62 @@ static void find_user_home(struct plan *plan)
 
 	snprintf(plan->user_home, sizeof(plan->user_home), "%.*s/" WIRE_USER_HOME_NAME,
 		(int)(dir - path), path);
+}
+
+/* Where programs go in it, by the engine's records. */
+static int choose_home(struct plan *plan, struct sb_err *err)
+{
+	if (recon_home(&plan->container, eng_client_kind(plan->client), &plan->home, err) < 0)
+		return -1;
+	if (plan->must_start && (plan->home.shared || plan->home.beyond))
+		return sb_err_set(err, SB_NO_CONTAINER,
+			"container '%s' is not running, and its root is read-only: start it first, "
+			"'--start' cannot",
+			plan->container.name);
+	snprintf(plan->home_path, sizeof(plan->home_path), "%s/" WIRE_HOME_NAME,
+		strcmp(plan->home.dir, "/") ? plan->home.dir : "");
+	find_user_home(plan);
+	return 0;
+}
+
+/* A home that others can write to, or that only a helper reaches, is for root's program alone. */
+static bool is_for_root_only(const struct recon_home *home)
+{
+	return home->shared || home->beyond;
+}
+
+static enum conf_service asked_service(const struct plan *plan)
+{
+	if (plan->rule->service != CONF_UNSAID)
+		return plan->rule->service;
+	return plan_is_for_inspect_ai(plan) ? CONF_AUTO : CONF_ROOT;
+}
+
+static int choose_owner(struct plan *plan, struct sb_err *err)
+{
+	enum conf_service asked = asked_service(plan);
+
+	if (asked == CONF_ROOT || eng_container_is_roots(&plan->container))
+		return 0;
+	if (asked == CONF_AUTO &&
+		(eng_caps_can_switch(plan->container.root_caps) || is_for_root_only(&plan->home)))
+		return 0;
+	if (is_for_root_only(&plan->home))
+		return sb_err_set(err, SB_UNSUPPORTED,
+			"the rule at %s:%d wants 'service: user', which is not possible in a "
+			"container whose root is read-only; use 'service: root'",
+			plan->conf->file, plan->rule->line);
+	plan->as_user = true;
+	return 0;
+}
+
+/* Where others can write, even that name may have been watched and used. */
+static void choose_names(struct plan *plan, const struct key *key)
+{
+	if (plan->home.shared)
+		return;
+	key_name(key, plan->payload.sha256, plan->container.id, false, plan->keep);
+	key_name(key, plan->payload.sha256, plan->container.id, true, plan->keep_user);
 }
 
 int plan_make(struct eng_client *client, const struct plan_opts *opts, const char *ref,
@@ -151,99 +206,13 @@ int plan_make(struct eng_client *client, const struct plan_opts *opts, const cha
 		return -1;
 	ret->rule = rule_match(opts->conf, &ret->facts, err);
 	if (!ret->rule || payload_load(ret->rule->use, &ret->payload, err) < 0 ||
-		check_require(ret, &opts->require, err) < 0 ||
-		recon_home(&ret->container, eng_client_kind(client), &ret->home, err) < 0)
+		check_require(ret, &opts->require, err) < 0 || choose_home(ret, err) < 0 ||
+		choose_owner(ret, err) < 0)
 		return -1;
-	if (ret->must_start && (ret->home.shared || ret->home.beyond))
-		return sb_err_set(err, SB_NO_CONTAINER,
-			"container '%s' is not running, and its root is read-only: start it first, "
-			"'--start' cannot",
-			ret->container.name);
-	snprintf(ret->home_path, sizeof(ret->home_path), "%s/" WIRE_HOME_NAME,
-		strcmp(ret->home.dir, "/") ? ret->home.dir : "");
 	ret->may_graft = opts->graft || ret->rule->graft;
-	ret->as_user = ret->rule->service == CONF_USER && !is_root(ret->container.user);
-	find_user_home(ret);
-	if (ret->as_user && (ret->home.shared || ret->home.beyond))
-		return sb_err_set(err, SB_UNSUPPORTED,
-			"the rule at %s:%d wants 'service: user', which is not possible in a "
-			"container whose root is read-only; use 'service: root'",
-			opts->conf->file, ret->rule->line);
-	/* Where others can write, even that name may have been watched and used. */
-	if (!ret->home.shared) {
-		key_name(opts->key, ret->payload.sha256, ret->container.id, false, ret->keep);
-		key_name(opts->key, ret->payload.sha256, ret->container.id, true, ret->keep_user);
-	}
+	choose_names(ret, opts->key);
 	sb_log(SB_NOTE, "rule at %s:%d: payload '%s' (sha256 %.12s) for %s, home '%s'",
 		opts->conf->file, ret->rule->line, ret->payload.name, ret->payload.sha256,
 		ret->as_user ? "the container's user" : "root", ret->home_path);
 	return 0;
-}
-
-/* ---- what has become of the container ---- */
-
-static bool ran(const struct plan *plan)
-{
-	return plan->container.id && eng_container_runs(&plan->container);
-}
-
-static const char *started_at(const struct eng_container *container)
-{
-	const char *text = sb_json_str(container->doc, "State.StartedAt");
-
-	return text ? text : "";
-}
-
-enum plan_presence plan_presence(const struct plan *plan)
-{
-	sb_auto(eng_container_release) struct eng_container now = ENG_CONTAINER_INIT;
-	struct sb_err err = SB_ERR_INIT;
-
-	if (eng_container_inspect(plan->client, plan->container.id, &now, &err) < 0)
-		return err.code == SB_NO_CONTAINER ? PLAN_GONE : PLAN_RUNS;
-	if (!strcmp(now.state, "paused"))
-		return PLAN_RUNS;
-	if (!eng_container_runs(&now))
-		return strcmp(now.state, "removing") && strcmp(now.state, "dead") ? PLAN_STOPPED
-										  : PLAN_GONE;
-	return ran(plan) && strcmp(started_at(&now), started_at(&plan->container)) ? PLAN_RUNS_ANEW
-										   : PLAN_RUNS;
-}
-
-/* An engine learns of the death of a container's processes one by one. */
-bool plan_has_ended(const struct plan *plan)
-{
-	for (int i = 0; i < LOOKS; i++) {
-		if (i > 0)
-			sb_sleep_ms(LOOK_PAUSE_MS);
-		if (plan_presence(plan) != PLAN_RUNS)
-			return true;
-	}
-	return false;
-}
-
-/* Docker gives no reason for what it cannot do where a file has the home's name. */
-static bool is_home_taken(const struct plan *plan)
-{
-	struct sb_err ignored = SB_ERR_INIT;
-	struct eng_stat stat;
-
-	return plan->home_path[0] && !plan->home.beyond &&
-	       eng_archive_stat(
-		       plan->client, plan->container.id, plan->home_path, &stat, &ignored) == 0 &&
-	       stat.type != ENG_DIR;
-}
-
-int plan_explain(const struct plan *plan, struct sb_err *err)
-{
-	if (err->code != SB_FAILED || !ran(plan))
-		return -1;
-	if (plan_has_ended(plan)) {
-		err->code = SB_NO_CONTAINER;
-		sb_err_add(err, "; the container stopped meanwhile");
-	} else if (is_home_taken(plan)) {
-		err->code = SB_UNSUPPORTED;
-		sb_err_wrap(err, "'%s' in the container is no directory", plan->home_path);
-	}
-	return -1;
 }

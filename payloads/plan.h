@@ -67,25 +67,14 @@ int plan_make(struct eng_client *client, const struct plan_opts *opts, const cha
  */
 bool plan_is_foreign(const struct plan *plan);
 
+/* The caller is inspect_ai, of whatever release, as --client says. */
+bool plan_is_for_inspect_ai(const struct plan *plan);
+
 /* Whose the service is to be: "root" or "user". */
 const char *plan_service(const struct plan *plan);
 
 /* Only what the facts are: container, image and facts; no rule, no payload. */
 int plan_look(struct eng_client *client, const struct plan_opts *opts, const char *ref,
 	struct plan *ret, struct sb_err *err) sb_must_check;
-
-/* What the container does now; PLAN_RUNS where that cannot be told. */
-enum plan_presence { PLAN_RUNS, PLAN_RUNS_ANEW, PLAN_STOPPED, PLAN_GONE };
-enum plan_presence plan_presence(const struct plan *plan);
-
-/* It has stopped, gone or been started anew since the plan was made, or does so now. */
-bool plan_has_ended(const struct plan *plan);
-
-/*
- * To be called with any failure of what was done by the plan, made or half made: where the engine
- * refused something because the container ended, that becomes SB_NO_CONTAINER; because a file has
- * the name of the home, SB_UNSUPPORTED. Returns -1.
- */
-int plan_explain(const struct plan *plan, struct sb_err *err);
 
 #endif

@@ -2,7 +2,6 @@
 #include "payloads/receipt.h"
 
 #include "engine/text.h"
-#include "payloads/lib/wire.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,7 +72,7 @@ json_t *receipt_parse(
 	if (*ret_ours && json_is_false(sb_json_at(doc, WIRE_OK)))
 		ret = read_failure(doc, err);
 	else if (*ret_ours && !sb_json_bool(doc, WIRE_OK))
-		ret = garbled("its receipt tells no outcome", err);
+		ret = garbled("its receipt reports neither success nor failure", err);
 	return ret == 0 ? sb_steal(doc) : NULL;
 }
 
@@ -115,7 +114,7 @@ static int read_was(const json_t *doc, enum wire_was *ret, struct sb_err *err)
 
 static const char *const placed_words[] = {WIRE_PLACES(WIRE_WORD)};
 
-const char *deliver_placed_word(enum wire_placed placed)
+const char *receipt_placed_word(enum wire_placed placed)
 {
 	return placed_words[placed];
 }
@@ -141,18 +140,18 @@ static bool is_aside(const char *path)
 	size_t len = strlen(path), tail = strlen(mark) + 8;
 	const char *end = len > tail ? path + len - tail : "";
 
-	return *path == '/' && path + 1 != end && len < DELIVER_PATH_SIZE &&
+	return *path == '/' && path + 1 != end && len < RECEIPT_PATH_SIZE &&
 	       !strncmp(end, mark, strlen(mark)) &&
 	       strspn(end + strlen(mark), "0123456789abcdef") == 8;
 }
 
-static int read_aside(const json_t *doc, struct deliver_receipt *ret, struct sb_err *err)
+static int read_aside(const json_t *doc, struct receipt_install *ret, struct sb_err *err)
 {
 	const json_t *list = sb_json_at(doc, WIRE_MOVED_ASIDE), *path;
 	size_t i;
 
 	ret->aside_count = 0;
-	if (list && (!json_is_array(list) || json_array_size(list) > DELIVER_ASIDE_MAX))
+	if (list && (!json_is_array(list) || json_array_size(list) > RECEIPT_ASIDE_MAX))
 		return garbled("its receipt is incomplete", err);
 	json_array_foreach (list, i, path) {
 		if (!json_is_string(path) || !is_aside(json_string_value(path)))
@@ -163,7 +162,7 @@ static int read_aside(const json_t *doc, struct deliver_receipt *ret, struct sb_
 }
 
 int receipt_read_install(
-	const json_t *doc, const char *sha256, struct deliver_receipt *ret, struct sb_err *err)
+	const json_t *doc, const char *sha256, struct receipt_install *ret, struct sb_err *err)
 {
 	if (read_was(doc, &ret->was, err) < 0 || read_aside(doc, ret, err) < 0)
 		return -1;
@@ -194,7 +193,7 @@ int receipt_read_graft(const json_t *doc, char current[65], struct sb_err *err)
 	return !sb_json_bool(doc, WIRE_GRAFTED);
 }
 
-int receipt_read_status(const json_t *doc, struct deliver_status *ret, struct sb_err *err)
+int receipt_read_status(const json_t *doc, struct receipt_status *ret, struct sb_err *err)
 {
 	if (copy_word(ret->release, sizeof(ret->release), doc, WIRE_RELEASE, plain, err) < 0 ||
 		read_placed(doc, &ret->placed, err) < 0)

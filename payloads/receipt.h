@@ -1,10 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-/* The one-line JSON answers of the in-container program. Pure: bytes in, checked values out. */
+/*
+ * The one-line JSON answers of the program in the container. Pure: bytes in, checked values out.
+ * They cross from an untrusted container: bounded, parsed strictly, and tied to one visit by its
+ * nonce.
+ */
 #ifndef PAYLOADS_RECEIPT_H
 #define PAYLOADS_RECEIPT_H
 
-#include "payloads/deliver.h"
+#include "engine/json.h"
 #include "payloads/lib/wire.h"
+
+/* The program's directory, and a home whose name others could take. */
+enum { RECEIPT_ASIDE_MAX = 2, RECEIPT_PATH_SIZE = 320 };
+
+struct receipt_install {
+	enum wire_was was; /* what was there before */
+	enum wire_placed placed;
+	bool started;  /* the service was started by this run */
+	long long pid; /* of the service, inside the container */
+	long long uid;
+	char release[32];
+	char sha256[65]; /* of the running service's own executable, as it reports it */
+	char aside[RECEIPT_ASIDE_MAX][RECEIPT_PATH_SIZE]; /* what was in the way, by its new name */
+	size_t aside_count;
+};
+
+struct receipt_status {
+	bool path_ok;		 /* the path where hosts look is this payload, or cannot be */
+	enum wire_placed placed; /* if so */
+	bool running;		 /* the service answers */
+	bool can_switch;	 /* it can run tools as other users */
+	long long pid, uid, uptime_ms;
+	char release[32];
+	char sha256[65]; /* of the running service */
+};
+
+/* "file", "link" or "none". */
+const char *receipt_placed_word(enum wire_placed placed);
 
 /*
  * Parse one line: strict JSON of ours, with this nonce (then *ret_ours is set, whatever it says);
@@ -18,11 +50,11 @@ json_t *receipt_parse(const char *line, size_t len, const char *nonce, bool *ret
  * Read the answers to `install`, `graft` and `status`. A missing or odd member is SB_MISMATCH.
  * WAS_USERS comes alone.
  */
-int receipt_read_install(const json_t *doc, const char *sha256, struct deliver_receipt *ret,
+int receipt_read_install(const json_t *doc, const char *sha256, struct receipt_install *ret,
 	struct sb_err *err) sb_must_check;
 /* 1: nothing was brought; `current` is the digest of what is there, or "". */
 int receipt_read_graft(const json_t *doc, char current[65], struct sb_err *err) sb_must_check;
 int receipt_read_status(
-	const json_t *doc, struct deliver_status *ret, struct sb_err *err) sb_must_check;
+	const json_t *doc, struct receipt_status *ret, struct sb_err *err) sb_must_check;
 
 #endif

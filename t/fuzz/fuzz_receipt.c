@@ -28,8 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char current[65];
 	bool ours;
 	json_auto_t *doc = receipt_parse((const char *)data, size, "n", &ours, &err);
-	struct deliver_receipt receipt = {0};
-	struct deliver_status status = {0};
+	struct receipt_install receipt = {0};
+	struct receipt_status status = {0};
 
 	if (!doc) {
 		check_error(&err);

@@ -36,7 +36,7 @@ struct world {
 	struct fake_engine *fake;
 	struct eng_client *client;
 	struct plan plan;
-	struct visit visit;
+	struct graft *graft;
 	json_t *doc; /* of the container, or NULL */
 	struct sb_err err;
 };
@@ -124,8 +124,10 @@ static struct script *begin_world(struct world *w)
 /* Fails, as no script has what it takes to succeed; and ends what was begun. */
 static void graft(struct world *w)
 {
-	static const struct graft_program program = {"abc", "program", 7};
+	static const struct payload_program program = {"abc", "program", 7};
+	const struct graft_order order = {&w->plan, &program, NONCE, "abc.def", WHEN_ALWAYS};
 	const struct fake_step *scripts[SB_ARRAY_SIZE(w->scripts)];
+	char current[65];
 
 	for (size_t i = 0; i < w->script_count; i++)
 		scripts[i] = w->scripts[i].steps;
@@ -136,9 +138,8 @@ static void graft(struct world *w)
 	w->plan.container.id = TARGET;
 	w->plan.container.image_id = "sha256:0";
 	w->plan.may_graft = true;
-	w->visit = (struct visit){.plan = &w->plan, .nonce = NONCE, .name = "abc.def"};
-	assert_int_equal(graft_begin(&w->visit, &program, WHEN_ALWAYS, &w->err), -1);
-	graft_end(sb_steal(w->visit.graft), true);
+	assert_int_equal(graft_begin(&order, &w->graft, current, &w->err), -1);
+	graft_end(w->graft, true);
 	eng_close(w->client);
 	fake_stop(w->fake);
 }

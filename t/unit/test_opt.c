@@ -16,8 +16,7 @@ enum { MAX_WORDS = 16 };
 struct parsed {
 	struct opts opts;
 	char *args[MAX_WORDS];
-	int count;
-	bool first_is_name;
+	struct opt_args rest;
 };
 
 /* Split a line at '|' (words may be empty) and parse it, as behind the program's name. */
@@ -31,7 +30,8 @@ static int parse(const char *line, struct parsed *ret, struct sb_err *err)
 	for (char *word; (word = strsep(&rest, "|"));)
 		argv[argc++] = word;
 	memset(ret, 0xa5, sizeof(*ret));
-	return opt_parse(argc, argv, &ret->opts, ret->args, &ret->count, &ret->first_is_name, err);
+	ret->rest.args = ret->args;
+	return opt_parse(argc, argv, &ret->opts, &ret->rest, err);
 }
 
 static void test_opt_parse__sorts_words(void **state)
@@ -75,8 +75,8 @@ static void test_opt_parse__sorts_words(void **state)
 
 		assert_int_equal(parse(rows[i].line, &p, &err), 0);
 		assert_int_equal(p.opts.given, rows[i].given);
-		assert_int_equal(p.count, rows[i].count);
-		assert_int_equal(p.first_is_name, rows[i].first_is_name);
+		assert_int_equal(p.rest.count, rows[i].count);
+		assert_int_equal(p.rest.first_is_name, rows[i].first_is_name);
 		if (rows[i].first)
 			assert_string_equal(p.args[0], rows[i].first);
 	}
@@ -203,13 +203,13 @@ static void test_opt_parse__refuses(void **state)
 		{"--require|x", "--require: 'x'"},
 		{"--require=release", "--require: 'release'"},
 		{"--require=release=", "--require: 'release='"},
-		{"--require=wire=x", "wire= takes a number"},
-		{"--require=sha256=0123", "sha256= takes all 64 digits"},
-		{"--require=sha256=" DIGEST "0", "sha256= takes all 64 digits"},
+		{"--require=wire=x", "wire= must be a number"},
+		{"--require=sha256=0123", "sha256= must be all 64 digits"},
+		{"--require=sha256=" DIGEST "0", "sha256= must be all 64 digits"},
 		{"--require|Wire=1", "--require: 'Wire=1'"},
 		{"--require|wire=1|--require|wire=2", "--require: 'wire=2'"},
 		{"--require=wire=1|--require=release=1|--require=wire=1",
-			"'wire=1' is not the first"},
+			"'wire=1': wire= is given twice"},
 	};
 
 	(void)state;
@@ -234,7 +234,7 @@ static void test_opt_check_allowed__names_the_first_that_is_not(void **state)
 	assert_int_equal(err.code, SB_OK);
 	assert_int_equal(opt_check_allowed(&opts, OPTS_RULES, "inject", &err), -1);
 	assert_int_equal(err.code, SB_USAGE);
-	assert_non_null(strstr(err.text, "'inject' takes no --json"));
+	assert_non_null(strstr(err.text, "'inject' does not accept --json"));
 	opts.given = 0;
 	sb_err_clear(&err);
 	assert_int_equal(opt_check_allowed(&opts, 0, "x", &err), 0);

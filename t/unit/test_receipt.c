@@ -209,7 +209,7 @@ static void test_receipt_read_install__reads_ours(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SB_ARRAY_SIZE(rows); i++) {
-		struct deliver_receipt receipt = {0};
+		struct receipt_install receipt = {0};
 		struct sb_err err = SB_ERR_INIT;
 		json_auto_t *doc = parse(rows[i].line, &err);
 
@@ -251,7 +251,7 @@ static void test_receipt_read_install__reads_what_was_moved_aside(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SB_ARRAY_SIZE(rows); i++) {
-		struct deliver_receipt receipt = {.aside_count = 7};
+		struct receipt_install receipt = {.aside_count = 7};
 		struct sb_err err = SB_ERR_INIT;
 		json_auto_t *doc = parse(rows[i].line, &err);
 
@@ -264,7 +264,7 @@ static void test_receipt_read_install__reads_what_was_moved_aside(void **state)
 
 static void test_receipt_read_install__reads_that_it_is_the_users(void **state)
 {
-	struct deliver_receipt receipt = {0};
+	struct receipt_install receipt = {0};
 	struct sb_err err = SB_ERR_INIT;
 	json_auto_t *doc = parse(HEAD "\"ok\":true,\"was\":\"user\"}", &err);
 
@@ -303,7 +303,7 @@ static void test_receipt_read_install__refuses_odd_ones(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SB_ARRAY_SIZE(lines); i++) {
-		struct deliver_receipt receipt = {0};
+		struct receipt_install receipt = {0};
 		struct sb_err err = SB_ERR_INIT;
 		json_auto_t *doc = parse(lines[i], &err);
 
@@ -316,7 +316,7 @@ static void test_receipt_read_install__refuses_odd_ones(void **state)
 
 static void test_receipt_read_install__names_both_digests(void **state)
 {
-	struct deliver_receipt receipt = {0};
+	struct receipt_install receipt = {0};
 	struct sb_err err = SB_ERR_INIT;
 	json_auto_t *doc =
 		parse(INSTALL("ffffffffffffffff0123456789abcdef0123456789abcdef0123456789abcdef",
@@ -340,8 +340,8 @@ static void test_receipt_read__tells_what_stands_at_the_path(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SB_ARRAY_SIZE(rows); i++) {
-		struct deliver_receipt receipt = {.placed = 7};
-		struct deliver_status status = {.placed = 7};
+		struct receipt_install receipt = {.placed = 7};
+		struct receipt_status status = {.placed = 7};
 		struct sb_err err = SB_ERR_INIT;
 		char line[512];
 		json_auto_t *doc = NULL;
@@ -356,12 +356,12 @@ static void test_receipt_read__tells_what_stands_at_the_path(void **state)
 		assert_int_equal(receipt_read_status(doc, &status, &err), 0);
 		assert_int_equal(status.placed, rows[i].placed);
 	}
-	assert_string_equal(deliver_placed_word(PLACED_NONE), "none");
+	assert_string_equal(receipt_placed_word(PLACED_NONE), "none");
 }
 
 static void test_receipt_read_status__reads_ours(void **state)
 {
-	struct deliver_status status = {0};
+	struct receipt_status status = {0};
 	struct sb_err err = SB_ERR_INIT;
 	json_auto_t *up =
 		parse(HEAD "\"ok\":true,\"release\":\"0.1.0\",\"path_ok\":true,"
@@ -400,7 +400,7 @@ static void test_receipt_read_status__refuses_odd_ones(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SB_ARRAY_SIZE(lines); i++) {
-		struct deliver_status status = {0};
+		struct receipt_status status = {0};
 		struct sb_err err = SB_ERR_INIT;
 		json_auto_t *doc = parse(lines[i], &err);
 
@@ -422,7 +422,7 @@ static void test_receipt_read_status__refuses_short_digests(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SB_ARRAY_SIZE(lines); i++) {
-		struct deliver_status status = {0};
+		struct receipt_status status = {0};
 		struct sb_err err = SB_ERR_INIT;
 		json_auto_t *doc = parse(lines[i], &err);
 

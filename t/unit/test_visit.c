@@ -46,16 +46,16 @@ int __wrap_nanosleep(const struct timespec *length, struct timespec *left)
 	return 0;
 }
 
-static json_t *question(const struct visit *visit, const void *ctx)
+static json_t *question(const struct carry *carry, const void *ctx)
 {
-	(void)visit, (void)ctx;
+	(void)carry, (void)ctx;
 	return json_object();
 }
 
-static int bring(struct visit *visit, void *ctx, struct sb_err *err)
+static int bring(struct carry *carry, void *ctx, struct sb_err *err)
 {
 	(void)ctx;
-	return visit_upload(visit, WHEN_ALWAYS, err);
+	return carry_bring(carry, WHEN_ALWAYS, err);
 }
 
 /* Fails, as no script has what it takes to succeed. */
