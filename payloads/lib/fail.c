@@ -2,9 +2,12 @@
 /* Filling in struct fail. */
 #include "payloads/lib/fail.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "payloads/lib/base.h"
 
 __attribute__((format(printf, 3, 0))) static void fill(
 	struct fail *fail, int code, const char *format, va_list args)
@@ -46,4 +49,26 @@ int fail_code(struct fail *fail, int code, const char *format, ...)
 	fill(fail, code, format, args);
 	va_end(args);
 	return -1;
+}
+
+const char *fail_error_text(int error)
+{
+	static const struct {
+		int error;
+		const char *text;
+	} usual[] = {
+		{ENAMETOOLONG, "File name too long"},
+		{ELOOP, "Too many levels of symbolic links"},
+		{EIO, "Input/output error"},
+		{EDQUOT, "Disk quota exceeded"},
+		{EBUSY, "Device or resource busy"},
+		{EMFILE, "Too many open files"},
+		{ENOMEM, "Cannot allocate memory"},
+		{EOVERFLOW, "Value too large for defined data type"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
+		if (usual[i].error == error)
+			return usual[i].text;
+	return strerror(error);
 }

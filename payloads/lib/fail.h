@@ -31,4 +31,7 @@ int fail_sys(struct fail *fail, int error, const char *format, ...)
 int fail_code(struct fail *fail, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* The words for an errno value that callers know: those of glibc, where musl has others. */
+const char *fail_error_text(int error);
+
 #endif

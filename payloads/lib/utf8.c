@@ -34,6 +34,13 @@ static size_t span(const unsigned char *p, const unsigned char *end)
 	return (size_t)(p - start);
 }
 
+bool utf8_is_valid(const void *data, size_t len)
+{
+	const unsigned char *p = data;
+
+	return span(p, p + len) == len;
+}
+
 static int add_replacement(struct utf8 *utf8, struct buf *out)
 {
 	utf8->len = 0;

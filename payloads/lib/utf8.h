@@ -39,6 +39,8 @@ static inline bool utf8_may_follow(unsigned char first, size_t at, unsigned char
 	return c >= low && c <= high;
 }
 
+bool utf8_is_valid(const void *data, size_t len);
+
 struct utf8 {
 	unsigned char held[4]; /* the beginning of a character */
 	unsigned len;

@@ -58,6 +58,13 @@ is 'an MCP error is a result, with data' "$(ask 0 fail)" '{"jsonrpc":"2.0","id":
 is 'extra members are kept' "$(lines 0 '{"jsonrpc":"2.0","id":ID,"result":{"x":null},"extra":1}')" "$R1"'{"x":null},"extra":1}'
 printf '{"jsonrpc":"2.0","method":"mcp_send_request","id":9,"params":{"session_id":0,"request":{"jsonrpc":"2.0","id":1,"method":"raw","params":{"lines":["{\\"jsonrpc\\":\\"2.0\\",\\"id\\":ID,\\"result\\":{\\"n\\":123456789012345678901234567890,\\"r\\":1.50e+400,\\"s\\":\\"é\\\\u0000\\"}}"]}}}}' | in_world exec >"$W/out"
 is 'numbers_beyond_64_bits_pass_unharmed' "$(cat "$W/out")" '{"jsonrpc": "2.0", "result": {"jsonrpc":"2.0","id":1,"result":{"n":123456789012345678901234567890,"r":1.50e+400,"s":"\u00E9\u0000"}}, "id": 9}'
+is 'numbers_beyond_64_bits_arrive_as_they_were_written' "$(ask 0 echo '{"n":123456789012345678901234567890,"l":[9223372036854775808,1e400]}' 9223372036854775809 | jq -r .result.line)" \
+  '{"jsonrpc":"2.0","id":9223372036854775809,"method":"echo","params":{"n":123456789012345678901234567890,"l":[9223372036854775808,1e400]}}'
+is '… in a notification, too' "$(rpc mcp_send_notification '{"session_id":0,"notification":{"jsonrpc":"2.0","method":"note","params":{"n":12345678901234567890}}}')" '{"jsonrpc": "2.0", "result": null, "id": 1}'
+is '… but a session has none of them' "$(rpc mcp_send_request '{"session_id":18446744073709551616,"request":{"jsonrpc":"2.0","id":1,"method":"echo"}}' | jq .error.code)" -32098
+is 'an_error_with_its_id_in_another_spelling_is_a_reply' "$(lines 0 '{"jsonrpc":"2.0","id":1.0,"error":{"code":"5","message":"x"}}')" '{"jsonrpc":"2.0","id":1,"error":{"code":5,"message":"x","data":null}}'
+is '… true is 1' "$(lines 0 '{"jsonrpc":"2.0","id":true,"error":{"code":5.0,"message":"x"}}')" '{"jsonrpc":"2.0","id":1,"error":{"code":5,"message":"x","data":null}}'
+is '… 1.5 is none' "$(lines 0 '{"jsonrpc":"2.0","id":1.5,"error":{"code":5,"message":"x"}}' '{"jsonrpc":"2.0","id":1.0,"result":{}}' "$OK")" "$R1"'{}}'
 is 'garbage and messages of the server are ignored' "$(lines 0 'garbage' '' '   ' '{"jsonrpc":"2.0","id":ID,"result":5}' '{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}' \
   '{"jsonrpc":"2.0","method":"notifications/x"}' '{"jsonrpc":"2.0","id":ID,"method":"sampling"}' '[]' '{"jsonrpc":"2.0","id":ID,"result":{' "$OK")" "$R1"'{}}'
 is 'stray_response_ids_are_ignored' "$(lines 0 '{"jsonrpc":"2.0","id":99,"result":{}}' '{"jsonrpc":"2.0","id":"1","result":{}}' "$OK")" "$R1"'{}}'

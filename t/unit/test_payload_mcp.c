@@ -185,6 +185,18 @@ static void test_message_read__tells_replies_from_the_rest(void **state)
 		{HEAD "\"id\":1,\"result\":[]}", MESSAGE_OTHER},
 		{HEAD "\"id\":1}", MESSAGE_OTHER},
 		{HEAD "\"id\":null,\"error\":{\"code\":-1,\"message\":\"m\"}}", MESSAGE_OTHER},
+		{HEAD "\"id\":7.0,\"error\":{\"code\":-1,\"message\":\"m\"}}", MESSAGE_ERROR},
+		{HEAD "\"id\":true,\"error\":{\"code\":-1,\"message\":\"m\"}}", MESSAGE_ERROR},
+		{HEAD "\"id\":1,\"error\":{\"code\":\"5\",\"message\":\"m\"}}", MESSAGE_ERROR},
+		{HEAD "\"id\":1,\"error\":{\"code\":5.0,\"message\":\"m\"}}", MESSAGE_ERROR},
+		{HEAD "\"id\":1,\"error\":{\"code\":false,\"message\":\"m\"}}", MESSAGE_ERROR},
+		{HEAD "\"id\":7.5,\"error\":{\"code\":-1,\"message\":\"m\"}}", MESSAGE_OTHER},
+		{HEAD "\"id\":1e30,\"error\":{\"code\":-1,\"message\":\"m\"}}", MESSAGE_OTHER},
+		{HEAD "\"id\":[],\"error\":{\"code\":-1,\"message\":\"m\"}}", MESSAGE_OTHER},
+		{HEAD "\"id\":1,\"error\":{\"code\":\"\",\"message\":\"m\"}}", MESSAGE_OTHER},
+		{HEAD "\"id\":1,\"error\":{\"code\":\"5x\",\"message\":\"m\"}}", MESSAGE_OTHER},
+		{HEAD "\"id\":1,\"error\":{\"code\":5.5,\"message\":\"m\"}}", MESSAGE_OTHER},
+		{HEAD "\"id\":1,\"error\":{\"code\":null,\"message\":\"m\"}}", MESSAGE_OTHER},
 		{HEAD "\"id\":1.5,\"result\":{}}", MESSAGE_OTHER},
 		{HEAD "\"id\":true,\"result\":{}}", MESSAGE_OTHER},
 		{HEAD "\"result\":{}}", MESSAGE_OTHER},
@@ -249,6 +261,11 @@ static void test_message_add_reply__passes_through(void **state)
 			HEAD "\"id\":2,\"result\":{\"n\":1.10,\"x\":null},\"y\":null}"},
 		{HEAD "\"id\":2,\"error\":{\"code\":-5,\"message\":\"bad\"}}",
 			HEAD "\"id\":2,\"error\":{\"code\":-5,\"message\":\"bad\",\"data\":null}}"},
+		{HEAD "\"id\":7.0,\"error\":{\"code\":\" -5.0 \",\"message\":\"bad\"}}",
+			HEAD "\"id\":7,\"error\":{\"code\":-5,\"message\":\"bad\",\"data\":null}}"},
+		{"{\"error\":{\"message\":\"bad\",\"code\":true},\"jsonrpc\":\"2.0\",\"id\":false}",
+			"{\"error\":{\"message\":\"bad\",\"code\":1,\"data\":null},"
+			"\"jsonrpc\":\"2.0\",\"id\":0}"},
 		{HEAD "\"id\":2,\"error\":{\"code\":-5,\"message\":\"bad\",\"data\":[1]},\"result\":null}",
 			HEAD "\"id\":2,\"error\":{\"code\":-5,\"message\":\"bad\",\"data\":[1]}}"},
 		{HEAD "\"error\":null,\"id\":2,\"result\":{}}", HEAD "\"id\":2,\"result\":{}}"},
@@ -316,9 +333,9 @@ static void test_encoding_decode__obeys_the_handler(void **state)
 		{ENCODING_UTF8, ENCODING_STRICT, "ab\xff", NULL,
 			"'utf-8' codec can't decode byte 0xff in position 2: invalid start byte"},
 		{ENCODING_UTF8, ENCODING_STRICT, "\xe2\x82(", NULL,
-			"'utf-8' codec can't decode byte 0xe2 in position 0: invalid continuation byte"},
+			"'utf-8' codec can't decode bytes in position 0-1: invalid continuation byte"},
 		{ENCODING_UTF8, ENCODING_STRICT, "\xe2\x82", NULL,
-			"'utf-8' codec can't decode byte 0xe2 in position 0: unexpected end of data"},
+			"'utf-8' codec can't decode bytes in position 0-1: unexpected end of data"},
 		{ENCODING_UTF8, ENCODING_REPLACE, "a\xe2\x82(\xff", "a\xef\xbf\xbd(\xef\xbf\xbd",
 			""},
 		{ENCODING_UTF8, ENCODING_IGNORE, "a\xe2\x82(\xff\xed\xa0\x80!", "a(!", ""},
@@ -326,6 +343,10 @@ static void test_encoding_decode__obeys_the_handler(void **state)
 			"'ascii' codec can't decode byte 0xc3 in position 1: ordinal not in range(128)"},
 		{ENCODING_ASCII, ENCODING_REPLACE, "\xc3\xa9", "\xef\xbf\xbd\xef\xbf\xbd", ""},
 		{ENCODING_LATIN1, ENCODING_STRICT, "a\xe9\xff", "a\xc3\xa9\xc3\xbf", ""},
+		{ENCODING_UTF8_SIG, ENCODING_STRICT, "\xef\xbb\xbf!\xff", NULL,
+			"'utf-8' codec can't decode byte 0xff in position 1: invalid start byte"},
+		{ENCODING_UTF8_SIG, ENCODING_STRICT, "\xef\xbb\xbf{\xef\xbb\xbf", "{\xef\xbb\xbf",
+			""},
 	};
 
 	(void)state;
@@ -346,6 +367,36 @@ static void test_encoding_decode__obeys_the_handler(void **state)
 	}
 }
 
+static void expect_page(const char *name, const char *from, const char *to)
+{
+	struct buf out = BUF_INIT(100);
+	struct fail fail = FAIL_INIT;
+	enum encoding encoding;
+	int r;
+
+	assert_true(encoding_find(name, &encoding));
+	r = encoding_decode(encoding, ENCODING_STRICT, from, strlen(from), &out, &fail);
+	if (r == 0)
+		expect(&out, to);
+	else
+		assert_string_equal(fail.text, to);
+	buf_release(&out);
+}
+
+static void test_encoding_decode__knows_code_pages(void **state)
+{
+	(void)state;
+	expect_page("windows-1252", "\x80uro \xe9", "\xe2\x82\xacuro \xc3\xa9");
+	expect_page("CP1252", "a\x81",
+		"'charmap' codec can't decode byte 0x81 in position 1: character maps to "
+		"<undefined>");
+	expect_page("cp437", "\x81\xb3\xff", "\xc3\xbc\xe2\x94\x82\xc2\xa0");
+	expect_page("KOI8-R", "\xc1\xda", "\xd0\xb0\xd0\xb7");
+	expect_page("iso-8859-15", "\xa4", "\xe2\x82\xac");
+	expect_page("latin9", "\xa4", "\xe2\x82\xac");
+	expect_page("macintosh", "\x8e", "\xc3\xa9");
+}
+
 static void test_encoding_find__knows_spellings(void **state)
 {
 	enum encoding encoding;
@@ -355,7 +406,13 @@ static void test_encoding_find__knows_spellings(void **state)
 	assert_true(encoding_find("UTF_8", &encoding) && encoding == ENCODING_UTF8);
 	assert_true(encoding_find("Latin-1", &encoding) && encoding == ENCODING_LATIN1);
 	assert_true(encoding_find("us-ascii", &encoding) && encoding == ENCODING_ASCII);
+	assert_true(encoding_find("  utf---8 ", &encoding) && encoding == ENCODING_UTF8);
+	assert_true(encoding_find("646", &encoding) && encoding == ENCODING_ASCII);
+	assert_true(encoding_find("utf-8-sig", &encoding) && encoding == ENCODING_UTF8_SIG);
 	assert_false(encoding_find("utf-16", &encoding));
+	assert_false(encoding_find("utf 8 u8", &encoding));
+	assert_false(encoding_find("utf\xc3\xa9", &encoding));
+	assert_false(encoding_find("an encoding with a name that is longer than any", &encoding));
 	assert_false(encoding_find("", &encoding));
 	assert_true(encoding_find_errors("ignore", &errors) && errors == ENCODING_IGNORE);
 	assert_false(encoding_find_errors("xmlcharrefreplace", &errors));
@@ -465,7 +522,9 @@ static void test_mcp_launch_read__looks_the_command_up(void **state)
 	expect_launch("{\"command\": \"sh\", \"env\": {\"PATH\": \"::\"}, \"cwd\": \"/bin\"}", "sh",
 		NULL);
 	expect_launch("{\"command\": \"sh\", \"env\": {\"PATH\": \"/nowhere\"}}", NULL, not_found);
-	expect_launch("{\"command\": \"\", \"env\": {\"PATH\": \"/bin\"}}", NULL, not_found);
+	expect_launch("{\"command\": \"\", \"env\": {\"PATH\": \"/nowhere\"}}", NULL, not_found);
+	expect_launch("{\"command\": \"\", \"env\": {\"PATH\": \"/bin\"}}", NULL,
+		"PermissionError(13, 'Permission denied')"); /* the directory itself */
 	expect_launch("{\"command\": \"passwd\", \"env\": {\"PATH\": \"/nowhere:/etc\"}}", NULL,
 		"PermissionError(13, 'Permission denied')");
 	expect_launch("{\"command\": \"s\\u0000h\"}", NULL, "ValueError('embedded null byte')");
@@ -527,6 +586,7 @@ int main(void)
 		cmocka_unit_test(test_message_add_request__is_one_line_without_top_level_nulls),
 		cmocka_unit_test(test_message_add_failure__is_an_error_reply),
 		cmocka_unit_test(test_encoding_decode__obeys_the_handler),
+		cmocka_unit_test(test_encoding_decode__knows_code_pages),
 		cmocka_unit_test(test_encoding_find__knows_spellings),
 		cmocka_unit_test(test_mcp_line_max__ignores_nonsense),
 		cmocka_unit_test(

@@ -13,22 +13,25 @@
 #include "payloads/sandbox-tools/rpc/params.h"
 
 static const struct param every[] = {
-	{"s", PARAM_STRING, true},
-	{"i", PARAM_INTEGER, true},
-	{"n", PARAM_NUMBER, true},
-	{"b", PARAM_BOOLEAN, true},
-	{"t", PARAM_TRUE, true},
-	{"ss", PARAM_STRINGS, true},
-	{"ii", PARAM_INTEGERS, true},
-	{"m", PARAM_STRING_MAP, true},
-	{"o", PARAM_OBJECT, true},
-	{NULL, PARAM_STRING, false},
+	{"s", PARAM_STRING, PARAM_OPTIONAL},
+	{"i", PARAM_INTEGER, PARAM_OPTIONAL},
+	{"n", PARAM_NUMBER, PARAM_OPTIONAL},
+	{"b", PARAM_BOOLEAN, PARAM_OPTIONAL},
+	{"t", PARAM_TRUE, PARAM_OPTIONAL},
+	{"ss", PARAM_STRINGS, PARAM_OPTIONAL},
+	{"ii", PARAM_INTEGERS, PARAM_OPTIONAL},
+	{"m", PARAM_STRING_MAP, PARAM_OPTIONAL},
+	{"o", PARAM_OBJECT, PARAM_OPTIONAL},
+	{"v", PARAM_VERSION, PARAM_OPTIONAL},
+	{"h", PARAM_HANDLER, PARAM_DEFAULTED},
+	{"id", PARAM_ID, PARAM_OPTIONAL},
+	{NULL, PARAM_STRING, PARAM_REQUIRED},
 };
 
 static const struct param poll[] = {
-	{"pid", PARAM_INTEGER, false},
-	{"ack_seq", PARAM_INTEGER, false},
-	{NULL, PARAM_STRING, false},
+	{"pid", PARAM_INTEGER, PARAM_REQUIRED},
+	{"ack_seq", PARAM_INTEGER, PARAM_REQUIRED},
+	{NULL, PARAM_STRING, PARAM_REQUIRED},
 };
 
 static void check(const char *text, const struct param *table, bool strict, const char *prefix,
@@ -56,6 +59,8 @@ static void test_params_check__accepts_right_types_and_nulls(void **state)
 	check("{\"s\":\"\\u0000\",\"i\":-9223372036854775808,\"n\":1,\"b\":false,\"t\":true,"
 	      "\"ss\":[],\"ii\":[1,2],\"m\":{\"A\":\"\"},\"o\":{\"x\":1}}",
 		every, true, "", "");
+	check("{\"v\":\"2.0\",\"h\":\"replace\",\"id\":\"\"}", every, true, "", "");
+	check("{\"id\":-1,\"h\":\"strict\"}", every, true, "", "");
 	check("{\"n\":1.5,\"ss\":[\"a\"],\"x\":1}", every, false, "", "");
 }
 
@@ -83,6 +88,15 @@ static void test_params_check__coerces_nothing(void **state)
 		{"{\"m\":[]}", "'m' Input should be a valid dictionary"},
 		{"{\"m\":{\"A\":1}}", "'m.A' Input should be a valid string"},
 		{"{\"o\":\"x\"}", "'o' Input should be a valid dictionary"},
+		{"{\"v\":2.0}", "'v' Input should be '2.0'"},
+		{"{\"v\":\"2\"}", "'v' Input should be '2.0'"},
+		{"{\"v\":\"2.0\\u0000\"}", "'v' Input should be '2.0'"},
+		{"{\"h\":null}", "'h' Input should be 'strict', 'ignore' or 'replace'"},
+		{"{\"h\":\"\"}", "'h' Input should be 'strict', 'ignore' or 'replace'"},
+		{"{\"h\":\"replace \"}", "'h' Input should be 'strict', 'ignore' or 'replace'"},
+		{"{\"h\":\", \"}", "'h' Input should be 'strict', 'ignore' or 'replace'"},
+		{"{\"id\":1.5}", "'id.int' Input should be a valid integer\n"
+				 "'id.str' Input should be a valid string"},
 		{"{\"x\":1,\"s\":5}", "'s' Input should be a valid string\n"
 				      "'x' Extra inputs are not permitted"},
 	};
@@ -95,7 +109,7 @@ static void test_params_check__coerces_nothing(void **state)
 static void test_params_check__takes_a_user_by_name_or_numbers(void **state)
 {
 	static const struct param user[] = {
-		{"user", PARAM_USER, true}, {NULL, PARAM_STRING, false}};
+		{"user", PARAM_USER, PARAM_OPTIONAL}, {NULL, PARAM_STRING, PARAM_REQUIRED}};
 #define NO_NAME "'x.user.str' Input should be a valid string\n"
 	static const struct {
 		const char *text, *want;
@@ -126,7 +140,7 @@ static void test_params_check__takes_a_user_by_name_or_numbers(void **state)
 static void test_params_check__names_what_is_missing(void **state)
 {
 	static const struct param view[] = {
-		{"path", PARAM_STRING, false}, {NULL, PARAM_STRING, false}};
+		{"path", PARAM_STRING, PARAM_REQUIRED}, {NULL, PARAM_STRING, PARAM_REQUIRED}};
 
 	(void)state;
 	check(NULL, poll, true, "", "'pid' Field required\n'ack_seq' Field required");

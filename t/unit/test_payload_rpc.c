@@ -47,6 +47,7 @@ static const struct rpc_method methods[] = {
 	{"complain", RPC_IN_SERVER, complain},
 	{"cut", RPC_IN_SERVER, cut},
 	{"tool", RPC_IN_PROCESS | RPC_TOOL, echo},
+	{"relay", RPC_IN_SERVER | RPC_PASSES, echo},
 	{"lose", RPC_IN_SERVER, lose_memory},
 	{"bare", RPC_IN_SERVER | RPC_NO_PARAMS, echo},
 	{"elsewhere", RPC_IN_PROCESS, echo},
@@ -145,7 +146,9 @@ static void test_rpc_dispatch__answers_every_row_of_the_protocol(void **state)
 		{REQUEST(", \"method\": \"echo\\u0000\", \"id\": 1"),
 			"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32601, \"message\": \"Method not "
 			"found\", \"data\": \"echo\\u0000\"}, \"id\": 1}"},
-		{REQUEST(", \"method\": \"echo\", \"id\": 1, \"params\": []"), POSITIONAL},
+		{REQUEST(", \"method\": \"echo\", \"id\": 1, \"params\": []"), RESULT("[]", "1")},
+		{REQUEST(", \"method\": \"bare\", \"id\": 1, \"params\": []"), RESULT("[]", "1")},
+		{REQUEST(", \"method\": \"bare\", \"id\": 1, \"params\": [1]"), POSITIONAL},
 		{REQUEST(", \"method\": \"echo\", \"id\": 1, \"params\": [1]"), POSITIONAL},
 		{REQUEST(", \"method\": \"bare\", \"id\": 1, \"params\": {}"), RESULT("{}", "1")},
 		{REQUEST(", \"method\": \"bare\", \"id\": 1, \"params\": {\"x\": 1}"),
@@ -179,9 +182,9 @@ static void test_rpc_dispatch__answers_every_row_of_the_protocol(void **state)
 /* JSON all the same: whoever asked is told what is wrong with it, and which request it was. */
 static void test_rpc_dispatch__answers_what_it_cannot_load(void **state)
 {
-	static const char half[] = "a text in the parameters has half of a surrogate pair in it";
+	static const char half[] = "a string in the parameters contains half of a surrogate pair";
 	static const char range[] = "a number in the parameters is out of range";
-	static const char name[] = "a name in the parameters has U+0000 in it";
+	static const char name[] = "a name in the parameters contains U+0000";
 	static const struct {
 		const char *params, *why;
 	} rows[] = {
@@ -216,6 +219,37 @@ static void test_rpc_dispatch__answers_what_it_cannot_load(void **state)
 			assert_string_equal(reply, wanted);
 			free(reply);
 		}
+}
+
+/* A method that hands a member of its params on as it was written is not kept from it by numbers.
+ */
+static void test_rpc_dispatch__lets_a_relay_have_any_number(void **state)
+{
+	static const struct {
+		const char *params;
+		int code; /* 0: it is asked */
+	} rows[] = {
+		{"{\"a\": {\"n\": 123456789012345678901234567890}}", 0},
+		{"{\"a\": {\"n\": [{\"x\": 1e400}, -9223372036854775809]}, \"b\": 1}", 0},
+		{"{\"a\": 9223372036854775808}", -32098},
+		{"{\"a\": {\"n\": 1e400}, \"b\": 9223372036854775808}", -32098},
+		{"{\"a\": {\"n\": 1e400, \"s\": \"\\ud800\"}}", -32098},
+		{"{\"a\": {\"\\u0000\": 1}}", -32098},
+		{"[123456789012345678901234567890]", -32098},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char request[300], code[40], *reply;
+
+		snprintf(request, sizeof(request),
+			REQUEST(", \"id\": 1, \"method\": \"relay\", \"params\": %s"),
+			rows[i].params);
+		snprintf(code, sizeof(code), "\"code\": %d", rows[i].code);
+		reply = ask(request, strlen(request));
+		assert_non_null(strstr(reply, rows[i].code ? code : "\"result\""));
+		free(reply);
+	}
 }
 
 static void test_rpc_dispatch__survives_what_is_not_json(void **state)
@@ -343,6 +377,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rpc_dispatch__answers_every_row_of_the_protocol),
 		cmocka_unit_test(test_rpc_dispatch__answers_what_it_cannot_load),
+		cmocka_unit_test(test_rpc_dispatch__lets_a_relay_have_any_number),
 		cmocka_unit_test(test_rpc_dispatch__survives_what_is_not_json),
 		cmocka_unit_test(test_rpc_find_number_id__finds_the_last_number),
 		cmocka_unit_test(test_rpc_request_check_outline__is_what_a_command_checks),

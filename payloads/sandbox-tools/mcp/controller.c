@@ -28,7 +28,8 @@ size_t mcp_line_max(const char *value)
 	while (isspace((unsigned char)*end))
 		end++;
 	if (end == value || *end || errno || number == 0 || number > MCP_LINE_MAX * 4) {
-		fprintf(stderr, "%s is not a usable number of bytes, using %zu: %.80s\n",
+		fprintf(stderr,
+			"%s is not a usable number of bytes; using %zu instead of '%.80s'\n",
 			MCP_LINE_VARIABLE, MCP_LINE_MAX, value);
 		return MCP_LINE_MAX;
 	}

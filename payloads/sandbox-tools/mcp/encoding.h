@@ -13,8 +13,10 @@
 
 enum encoding {
 	ENCODING_UTF8,
+	ENCODING_UTF8_SIG, /* the same, and a byte order mark may stand before each text */
 	ENCODING_ASCII,
 	ENCODING_LATIN1,
+	ENCODING_PAGES, /* and all after it: those of codepages.inc */
 };
 
 enum encoding_errors {
@@ -23,7 +25,10 @@ enum encoding_errors {
 	ENCODING_REPLACE, /* by U+FFFD */
 };
 
-/* Knows the usual spellings; false for any other encoding. */
+/* Knows the names that Python has for them, in any case and with any punctuation; false for any
+   other encoding. Those are the ones whose lower half is not ASCII, in which a line does not end as
+   it does here, and those of Chinese, Japanese and Korean, whose tables would be a third of the
+   program. */
 bool encoding_find(const char *name, enum encoding *ret);
 bool encoding_find_errors(const char *name, enum encoding_errors *ret);
 

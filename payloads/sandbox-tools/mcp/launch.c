@@ -70,7 +70,7 @@ static int look_up(const char *name, const char *path, const char *cwd, char **r
 		*ret_file = strdup(name);
 		return *ret_file ? 0 : ENOMEM;
 	}
-	for (; *name; path++) {
+	for (;; path++) {
 		size_t len = strcspn(path, ":");
 		int why = len > PATH_MAX ? ENAMETOOLONG : try_dir(path, len, name, cwd, ret_file);
 

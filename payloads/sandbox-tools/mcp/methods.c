@@ -61,43 +61,24 @@ static int check_object(const json_t *params, const char *name, const char *type
 	return complain(errors, text);
 }
 
-/* What the tables cannot say about a message. */
-static int check_message(const json_t *params, const char *name, bool with_id, struct buf *errors)
-{
-	const json_t *message = json_object_get(params, name);
-	const json_t *version = json_object_get(message, "jsonrpc");
-	const json_t *id = json_object_get(message, "id");
-	char text[200];
-	int r = 0;
-
-	if (json_is_string(version) && strcmp(json_string_value(version), "2.0") != 0) {
-		snprintf(text, sizeof(text), "'%s.jsonrpc' Input should be '2.0'", name);
-		r = complain(errors, text);
-	}
-	if (r == 0 && with_id && json_is_object(message) && !json_is_integer(id) &&
-		!json_is_string(id)) {
-		if (id)
-			snprintf(text, sizeof(text),
-				"'%s.id.int' Input should be a valid integer\n"
-				"'%s.id.str' Input should be a valid string",
-				name, name);
-		else
-			snprintf(text, sizeof(text), "'%s.id' Field required", name);
-		r = complain(errors, text);
-	}
-	return r;
-}
-
 static const struct param session_params[] = {
-	{"session_id", PARAM_INTEGER, false},
-	{NULL, 0, false},
+	{"session_id", PARAM_INTEGER, PARAM_REQUIRED},
+	{NULL, 0, PARAM_REQUIRED},
 };
 
-static const struct param message_params[] = {
-	{"jsonrpc", PARAM_STRING, false},
-	{"method", PARAM_STRING, false},
-	{"params", PARAM_OBJECT, true},
-	{NULL, 0, false},
+static const struct param request_params[] = {
+	{"jsonrpc", PARAM_VERSION, PARAM_REQUIRED},
+	{"id", PARAM_ID, PARAM_REQUIRED},
+	{"method", PARAM_STRING, PARAM_REQUIRED},
+	{"params", PARAM_OBJECT, PARAM_OPTIONAL},
+	{NULL, 0, PARAM_REQUIRED},
+};
+
+static const struct param notification_params[] = {
+	{"jsonrpc", PARAM_VERSION, PARAM_REQUIRED},
+	{"method", PARAM_STRING, PARAM_REQUIRED},
+	{"params", PARAM_OBJECT, PARAM_OPTIONAL},
+	{NULL, 0, PARAM_REQUIRED},
 };
 
 /* Finds the session of a checked call; NULL, and the call is answered, when there is none. */
@@ -144,33 +125,26 @@ static void launch(struct rpc_call *call, struct mcp *mcp)
 static void launch_server(struct rpc_call *call)
 {
 	static const struct param outer[] = {
-		{"server_params", PARAM_OBJECT, false},
-		{"user", PARAM_USER, true},
-		{NULL, 0, false},
+		{"server_params", PARAM_OBJECT, PARAM_REQUIRED},
+		{"user", PARAM_USER, PARAM_OPTIONAL},
+		{NULL, 0, PARAM_REQUIRED},
 	};
 	static const struct param table[] = {
-		{"command", PARAM_STRING, false},
-		{"args", PARAM_STRINGS, true},
-		{"env", PARAM_STRING_MAP, true},
-		{"cwd", PARAM_STRING, true},
-		{"encoding", PARAM_STRING, true},
-		{"encoding_error_handler", PARAM_STRING, true},
-		{NULL, 0, false},
+		{"command", PARAM_STRING, PARAM_REQUIRED},
+		{"args", PARAM_STRINGS, PARAM_DEFAULTED},
+		{"env", PARAM_STRING_MAP, PARAM_OPTIONAL},
+		{"cwd", PARAM_STRING, PARAM_OPTIONAL},
+		{"encoding", PARAM_STRING, PARAM_DEFAULTED},
+		{"encoding_error_handler", PARAM_HANDLER, PARAM_DEFAULTED},
+		{NULL, 0, PARAM_REQUIRED},
 	};
 	const json_t *params = json_object_get(call->req.params, "server_params");
-	const json_t *handler = json_object_get(params, "encoding_error_handler");
 	struct buf errors = BUF_INIT(PARAMS_ERRORS_MAX);
-	enum encoding_errors ignored;
 	struct mcp *mcp;
 	int r = params_check(call->req.params, outer, true, "", &errors);
 
 	if (r == 0 && json_is_object(params))
 		r = params_check(params, table, false, "server_params.", &errors);
-	if (r == 0 && json_is_string(handler) &&
-		!encoding_find_errors(json_string_value(handler), &ignored))
-		r = complain(&errors,
-			"'server_params.encoding_error_handler' Input should be 'strict', "
-			"'ignore' or 'replace'");
 	if (params_settle(call, &errors, r) && (mcp = server_tool(call, &tool_mcp)))
 		launch(call, mcp);
 }
@@ -187,7 +161,8 @@ static bool find_text(const struct rpc_call *call, const char *name, struct json
 	return ret->kind == JSONTEXT_OBJECT;
 }
 
-static void pass_on(struct rpc_call *call, const char *name, const char *type, bool with_id,
+static void pass_on(struct rpc_call *call, const char *name, const char *type,
+	const struct param *table,
 	void (*pass)(struct mcp_session *, struct rpc_call *, const struct jsontext *))
 {
 	struct buf errors = BUF_INIT(PARAMS_ERRORS_MAX);
@@ -197,9 +172,7 @@ static void pass_on(struct rpc_call *call, const char *name, const char *type, b
 	int r = params_check(call->req.params, session_params, false, "", &errors);
 
 	if (r == 0)
-		r = check_object(call->req.params, name, type, message_params, &errors);
-	if (r == 0)
-		r = check_message(call->req.params, name, with_id, &errors);
+		r = check_object(call->req.params, name, type, table, &errors);
 	if (!params_settle(call, &errors, r) || !(mcp = server_tool(call, &tool_mcp)) ||
 		!(session = session_of(call, mcp)))
 		return;
@@ -212,12 +185,13 @@ static void pass_on(struct rpc_call *call, const char *name, const char *type, b
 
 static void send_request(struct rpc_call *call)
 {
-	pass_on(call, "request", "JSONRPCRequest", true, mcp_session_request);
+	pass_on(call, "request", "JSONRPCRequest", request_params, mcp_session_request);
 }
 
 static void send_notification(struct rpc_call *call)
 {
-	pass_on(call, "notification", "JSONRPCNotification", false, mcp_session_notify);
+	pass_on(call, "notification", "JSONRPCNotification", notification_params,
+		mcp_session_notify);
 }
 
 static void kill_server(struct rpc_call *call)
@@ -233,8 +207,8 @@ static void kill_server(struct rpc_call *call)
 
 static const struct rpc_method methods[] = {
 	{"mcp_launch_server", RPC_IN_SERVER, launch_server},
-	{"mcp_send_request", RPC_IN_SERVER, send_request},
-	{"mcp_send_notification", RPC_IN_SERVER, send_notification},
+	{"mcp_send_request", RPC_IN_SERVER | RPC_PASSES, send_request},
+	{"mcp_send_notification", RPC_IN_SERVER | RPC_PASSES, send_notification},
 	{"mcp_kill_server", RPC_IN_SERVER, kill_server},
 	{NULL, 0, NULL},
 };

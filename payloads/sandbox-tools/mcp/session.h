@@ -6,7 +6,7 @@
 #ifndef PAYLOADS_SANDBOX_TOOLS_MCP_SESSION_H
 #define PAYLOADS_SANDBOX_TOOLS_MCP_SESSION_H
 
-#include "payloads/sandbox-tools/mcp/jsontext.h"
+#include "payloads/lib/jsontext.h"
 #include "payloads/sandbox-tools/mcp/types.h"
 
 /* Starts the process: 0 or -errno. 'session' has host set and nothing else. */

@@ -111,6 +111,16 @@ static void refuse_params(struct rpc_call *call)
 			json_sprintf("got an unexpected keyword argument '%s'", name ? name : ""));
 }
 
+bool rpc_is_flawed(rpc_finder *find, const struct rpc_request *req)
+{
+	const struct rpc_method *method;
+
+	if (!req->flaw || !req->flaw_passes)
+		return req->flaw != NULL;
+	method = find(req->method, RPC_IN_PROCESS | RPC_IN_SERVER);
+	return !method || !(method->flags & RPC_PASSES);
+}
+
 /* Wherever the method runs, it is not asked. */
 static void refuse_flaw(rpc_finder *find, struct rpc_call *call)
 {
@@ -129,7 +139,7 @@ void rpc_dispatch(rpc_finder *find, unsigned place, struct rpc_call *call)
 			"The request failed schema validation");
 		return;
 	}
-	if (call->req.flaw) {
+	if (rpc_is_flawed(find, &call->req)) {
 		refuse_flaw(find, call);
 		return;
 	}
@@ -139,7 +149,7 @@ void rpc_dispatch(rpc_finder *find, unsigned place, struct rpc_call *call)
 			json_incref(json_object_get(call->req.doc, "method")));
 		return;
 	}
-	if (json_is_array(call->req.params) ||
+	if (json_array_size(call->req.params) > 0 ||
 		((method->flags & RPC_NO_PARAMS) && json_object_size(call->req.params) > 0)) {
 		refuse_params(call);
 		return;

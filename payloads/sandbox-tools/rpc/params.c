@@ -14,6 +14,8 @@ static const char *const wrong_type[] = {
 	[PARAM_NUMBER] = "Input should be a valid number",
 	[PARAM_BOOLEAN] = "Input should be a valid boolean",
 	[PARAM_TRUE] = "Input should be True",
+	[PARAM_VERSION] = "Input should be '2.0'",
+	[PARAM_HANDLER] = "Input should be 'strict', 'ignore' or 'replace'",
 	[PARAM_STRINGS] = "Input should be a valid list",
 	[PARAM_INTEGERS] = "Input should be a valid list",
 	[PARAM_STRING_MAP] = "Input should be a valid dictionary",
@@ -77,8 +79,22 @@ static void check_values(struct report *report, const char *name, json_t *map)
 	}
 }
 
+/* Is it a string, and one of these? */
+static bool is_one_of(const json_t *value, const char *const *list)
+{
+	const char *text = json_string_value(value);
+
+	for (; text && *list; list++)
+		if (strcmp(text, *list) == 0)
+			return strlen(text) == json_string_length(value);
+	return false;
+}
+
 static bool has_type(const json_t *value, enum param_type type)
 {
+	static const char *const versions[] = {"2.0", NULL};
+	static const char *const handlers[] = {"strict", "ignore", "replace", NULL};
+
 	switch (type) {
 	case PARAM_STRING:
 		return json_is_string(value);
@@ -96,21 +112,35 @@ static bool has_type(const json_t *value, enum param_type type)
 	case PARAM_STRING_MAP:
 	case PARAM_OBJECT:
 		return json_is_object(value);
+	case PARAM_VERSION:
+		return is_one_of(value, versions);
+	case PARAM_HANDLER:
+		return is_one_of(value, handlers);
+	case PARAM_ID:
 	case PARAM_USER:
-		return true; /* check_user() knows more */
+		return true; /* check_id() and check_user() know more */
 	}
 	return false;
 }
 
 /* Neither of two things: the messages are about both. */
+static void check_id(struct report *report, const char *name, const json_t *value)
+{
+	if (json_is_integer(value) || json_is_string(value))
+		return;
+	complain(report, name, "int", wrong_type[PARAM_INTEGER]);
+	complain(report, name, "str", wrong_type[PARAM_STRING]);
+}
+
+/* The same. */
 static void check_user(struct report *report, const char *name, const json_t *value)
 {
 	static const struct param identity[] = {
-		{"uid", PARAM_INTEGER, false},
-		{"gid", PARAM_INTEGER, false},
-		{"groups", PARAM_INTEGERS, false},
-		{"home", PARAM_STRING, true},
-		{NULL, 0, false},
+		{"uid", PARAM_INTEGER, PARAM_REQUIRED},
+		{"gid", PARAM_INTEGER, PARAM_REQUIRED},
+		{"groups", PARAM_INTEGERS, PARAM_REQUIRED},
+		{"home", PARAM_STRING, PARAM_OPTIONAL},
+		{NULL, 0, PARAM_REQUIRED},
 	};
 	size_t before = report->errors->len, head;
 	char prefix[2 * NAME_SHOWN];
@@ -135,7 +165,8 @@ static void check_one(struct report *report, const json_t *params, const struct 
 {
 	json_t *value = json_object_get(params, param->name);
 
-	if (param->optional && (!value || json_is_null(value)))
+	if ((param->presence == PARAM_OPTIONAL && json_is_null(value)) ||
+		(param->presence != PARAM_REQUIRED && !value))
 		return;
 	if (!value)
 		complain(report, param->name, NULL, "Field required");
@@ -147,6 +178,8 @@ static void check_one(struct report *report, const json_t *params, const struct 
 		check_items(report, param->name, value, PARAM_INTEGER);
 	else if (param->type == PARAM_STRING_MAP)
 		check_values(report, param->name, value);
+	else if (param->type == PARAM_ID)
+		check_id(report, param->name, value);
 	else if (param->type == PARAM_USER)
 		check_user(report, param->name, value);
 }

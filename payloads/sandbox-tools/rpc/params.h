@@ -14,6 +14,9 @@ enum param_type {
 	PARAM_NUMBER, /* an integer is one, too */
 	PARAM_BOOLEAN,
 	PARAM_TRUE,	  /* the literal true */
+	PARAM_VERSION,	  /* the literal "2.0" */
+	PARAM_HANDLER,	  /* "strict", "ignore" or "replace" */
+	PARAM_ID,	  /* integer or string */
 	PARAM_STRINGS,	  /* list of strings */
 	PARAM_INTEGERS,	  /* list of integers */
 	PARAM_STRING_MAP, /* object whose values are strings */
@@ -21,12 +24,18 @@ enum param_type {
 	PARAM_USER, /* a name, or an identity: uid, gid, groups and maybe home; see user_choose() */
 };
 
-#define PARAMS_ERRORS_MAX 65536 /* what is wrong beyond this is not told */
+#define PARAMS_ERRORS_MAX 65536 /* errors beyond this are not reported */
+
+enum param_presence {
+	PARAM_REQUIRED,
+	PARAM_OPTIONAL,	 /* absent or null are fine, and are the same */
+	PARAM_DEFAULTED, /* absent is fine, null is not */
+};
 
 struct param {
 	const char *name;
 	enum param_type type;
-	bool optional; /* absent or null are fine, and are the same */
+	enum param_presence presence;
 };
 
 /*

@@ -173,8 +173,8 @@ static bool is_pair(long unit, const char *p, const char *end)
 static const char *flaw_of(long unit, bool is_name)
 {
 	if (unit >= 0xd800 && unit < 0xe000)
-		return "a text in the parameters has half of a surrogate pair in it";
-	return unit == 0 && is_name ? "a name in the parameters has U+0000 in it" : NULL;
+		return "a string in the parameters contains half of a surrogate pair";
+	return unit == 0 && is_name ? "a name in the parameters contains U+0000" : NULL;
 }
 
 static const char *mend_string(char *p, const char *end, bool is_name)
@@ -212,7 +212,7 @@ static const char *mend_number(char *p, const char *end)
 	if (errno != ERANGE)
 		return NULL;
 	memset(p, ' ', (size_t)(end - p));
-	*p = '0';
+	memcpy(p, "0.5", is_integer ? 1 : 3);
 	return "a number in the parameters is out of range";
 }
 
@@ -240,21 +240,24 @@ static const char *mend_next(struct scan *s, char *start, size_t *depth)
 
 /* Replaces what is within the members of an object and cannot be loaded by what can be: tells what
    that was, NULL if it was nothing. */
-static const char *mend(char *text, size_t len)
+static const char *mend(char *text, size_t len, bool *ret_passes)
 {
 	struct scan s = {text, text + len};
 	const char *flaw = NULL;
 	size_t depth = 0;
 
+	*ret_passes = true;
 	while (s.p < s.end) {
+		bool passes = *s.p != '"' && depth > 2;
 		const char *found = mend_next(&s, text + (s.p - text), &depth);
 
 		flaw = flaw ? flaw : found;
+		*ret_passes = *ret_passes && (passes || !found);
 	}
 	return flaw;
 }
 
-static json_t *load_mended(const char *text, size_t len, const char **ret_flaw)
+static json_t *load_mended(struct rpc_request *req, const char *text, size_t len)
 {
 	char *copy = malloc(len > 0 ? len : 1);
 	json_t *doc = NULL;
@@ -262,20 +265,20 @@ static json_t *load_mended(const char *text, size_t len, const char **ret_flaw)
 	if (!copy)
 		return NULL;
 	memcpy(copy, text, len);
-	*ret_flaw = mend(copy, len);
-	if (*ret_flaw)
+	req->flaw = mend(copy, len, &req->flaw_passes);
+	if (req->flaw)
 		doc = json_loadb(copy, len, JSON_ALLOW_NUL, NULL);
 	free(copy);
 	return doc;
 }
 
-static json_t *load(const char *text, size_t len, const char **ret_flaw, struct fail *fail)
+static json_t *load(struct rpc_request *req, const char *text, size_t len, struct fail *fail)
 {
 	json_error_t error;
 	json_t *doc = json_loadb(text, len, JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
 
 	if (!doc)
-		doc = load_mended(text, len, ret_flaw);
+		doc = load_mended(req, text, len);
 	if (!doc)
 		fail_set(fail, "request is not valid JSON: %s (line %d, column %d)", error.text,
 			error.line, error.column);
@@ -296,7 +299,7 @@ int rpc_request_read(struct rpc_request *req, char *text, size_t len, struct fai
 		memset(text + at, ' ', id_len);
 		text[at] = '0';
 	}
-	req->doc = load(text, len, &req->flaw, fail);
+	req->doc = load(req, text, len, fail);
 	if (at >= 0)
 		memcpy(text + at, req->id, id_len);
 	if (!req->doc) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A strict JSON scanner, and a copier that trusts what was scanned. */
-#include "payloads/sandbox-tools/mcp/jsontext.h"
+#include "payloads/lib/jsontext.h"
 
 #include <stdint.h>
 #include <string.h>
 
+#include "payloads/lib/hex.h"
 #include "payloads/lib/quote.h"
 #include "payloads/lib/utf8.h"
 
@@ -21,15 +22,6 @@ static void skip_blanks(struct scan *s)
 {
 	while (s->p < s->end && is_blank(*s->p))
 		s->p++;
-}
-
-/* The value of a hex digit, -1 for anything else. */
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= ' ';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* Four hex digits, -1 for anything else. */
@@ -300,16 +292,24 @@ static void take_value(struct scan *s, struct jsontext *ret)
 	ret->len = (size_t)(s->p - ret->at);
 }
 
+/* To the next thing inside of brackets, past the comma before it: false at the closing one. */
+static bool begin_inside(const struct jsontext *brackets, const char *cursor, struct scan *s)
+{
+	s->p = cursor ? cursor : brackets->at + 1;
+	s->end = brackets->at + brackets->len;
+	skip_blanks(s);
+	if (*s->p == ',')
+		s->p++;
+	skip_blanks(s);
+	return *s->p != '}' && *s->p != ']';
+}
+
 bool jsontext_next(const struct jsontext *object, const char **cursor, struct jsontext *key,
 	struct jsontext *value)
 {
-	struct scan s = {*cursor ? *cursor : object->at + 1, object->at + object->len};
+	struct scan s;
 
-	skip_blanks(&s);
-	if (*s.p == ',')
-		s.p++;
-	skip_blanks(&s);
-	if (*s.p == '}')
+	if (object->kind != JSONTEXT_OBJECT || !begin_inside(object, *cursor, &s))
 		return false;
 	take_value(&s, key);
 	skip_blanks(&s);
@@ -320,13 +320,22 @@ bool jsontext_next(const struct jsontext *object, const char **cursor, struct js
 	return true;
 }
 
+bool jsontext_item(const struct jsontext *array, const char **cursor, struct jsontext *value)
+{
+	struct scan s;
+
+	if (array->kind != JSONTEXT_ARRAY || !begin_inside(array, *cursor, &s))
+		return false;
+	take_value(&s, value);
+	*cursor = s.p;
+	return true;
+}
+
 struct jsontext jsontext_get(const struct jsontext *object, const char *name)
 {
 	struct jsontext key, value, found = {NULL, 0, JSONTEXT_ABSENT};
 	const char *cursor = NULL;
 
-	if (object->kind != JSONTEXT_OBJECT)
-		return found;
 	while (jsontext_next(object, &cursor, &key, &value))
 		if (jsontext_is(&key, name))
 			found = value;
@@ -353,45 +362,42 @@ static uint32_t decode_utf8(const unsigned char *p, const unsigned char *end, si
 	return c;
 }
 
+static bool is_half(uint32_t c)
+{
+	return c >= 0xd800 && c <= 0xdfff;
+}
+
 /* The character of a \u escape ('p' is after the u): takes the other half of a pair with it. */
 static uint32_t decode_escape(const char *p, const char *end, size_t *used)
 {
 	uint32_t c = (uint32_t)hex4(p, end), low;
 
 	*used = 4;
-	if (c < 0xd800 || c > 0xdfff)
+	if (!is_half(c) || c > 0xdbff || end - p < 10 || p[4] != '\\' || p[5] != 'u')
 		return c;
-	if (c > 0xdbff || end - p < 10 || p[4] != '\\' || p[5] != 'u')
-		return 0xfffd;
 	low = (uint32_t)hex4(p + 6, end);
 	if (low < 0xdc00 || low > 0xdfff)
-		return 0xfffd;
+		return c;
 	*used = 10;
 	return 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
 }
 
-/* The next character inside the quotes. */
-static uint32_t next_char(struct scan *s)
+uint32_t jsontext_char(const char **at, const char *end)
 {
 	static const char names[] = "bfnrt", meant[] = "\b\f\n\r\t";
-	const char *name;
-	size_t used;
+	const char *p = *at, *name;
+	size_t used = 1;
 	uint32_t c;
 
-	if (*s->p != '\\') {
-		c = decode_utf8((const unsigned char *)s->p, (const unsigned char *)s->end, &used);
-		s->p += used;
-		return c;
+	if (*p != '\\') {
+		c = decode_utf8((const unsigned char *)p, (const unsigned char *)end, &used);
+	} else if (*++p == 'u') {
+		c = decode_escape(++p, end, &used);
+	} else {
+		name = memchr(names, *p, sizeof(names) - 1);
+		c = name ? (unsigned char)meant[name - names] : (unsigned char)*p;
 	}
-	s->p++;
-	if (*s->p == 'u') {
-		c = decode_escape(s->p + 1, s->end, &used);
-		s->p += used + 1;
-		return c;
-	}
-	name = memchr(names, *s->p, sizeof(names) - 1);
-	c = name ? (unsigned char)meant[name - names] : (unsigned char)*s->p;
-	s->p++;
+	*at = p + used;
 	return c;
 }
 
@@ -403,7 +409,7 @@ bool jsontext_is(const struct jsontext *value, const char *content)
 		return false;
 	s = (struct scan){value->at + 1, value->at + value->len - 1};
 	while (s.p < s.end && *content)
-		if (next_char(&s) != (unsigned char)*content++)
+		if (jsontext_char(&s.p, s.end) != (unsigned char)*content++)
 			return false;
 	return s.p == s.end && !*content;
 }
@@ -413,7 +419,8 @@ bool jsontext_is(const struct jsontext *value, const char *content)
 /* DEL is a character like any other to JSON, but not to a terminal. */
 static int add_char(struct buf *out, uint32_t c)
 {
-	return c == 0x7f ? buf_add_str(out, "\\u007F") : quote_add_char(out, c);
+	return c == 0x7f ? buf_add_str(out, "\\u007F")
+			 : quote_add_char(out, is_half(c) ? 0xfffd : c);
 }
 
 /* Characters that are copied as they are come in long runs. */
@@ -441,7 +448,7 @@ static int copy_string(struct scan *s, struct buf *out)
 		r = buf_add(out, inner.p, run);
 		inner.p += run;
 		if (r == 0 && inner.p < inner.end)
-			r = add_char(out, next_char(&inner));
+			r = add_char(out, jsontext_char(&inner.p, inner.end));
 	}
 	return r < 0 ? r : buf_add(out, "\"", 1);
 }

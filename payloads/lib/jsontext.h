@@ -8,11 +8,12 @@
  * careless servers write both. The copy has null and U+FFFD in their place. Bytes are expected to
  * be UTF-8; what is not is copied as U+FFFD.
  */
-#ifndef PAYLOADS_SANDBOX_TOOLS_MCP_JSONTEXT_H
-#define PAYLOADS_SANDBOX_TOOLS_MCP_JSONTEXT_H
+#ifndef PAYLOADS_LIB_JSONTEXT_H
+#define PAYLOADS_LIB_JSONTEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "payloads/lib/buf.h"
 
@@ -39,13 +40,20 @@ struct jsontext {
 /* Is this exactly one value, blanks around it aside? Then that is it in 'ret'. */
 bool jsontext_read(const char *text, size_t len, struct jsontext *ret);
 
-/* Walks through the members of an object: start with *cursor == NULL. False: no more. */
+/* Walks through the members of an object: start with *cursor == NULL. False: no more, or no
+   object. */
 bool jsontext_next(const struct jsontext *object, const char **cursor, struct jsontext *key,
 	struct jsontext *value);
+/* The same with the values of an array. */
+bool jsontext_item(const struct jsontext *array, const char **cursor, struct jsontext *value);
 /* The last member of that (ASCII) name; ABSENT when there is none or it is no object. */
 struct jsontext jsontext_get(const struct jsontext *object, const char *name);
 /* Is it a string with this content (ASCII)? */
 bool jsontext_is(const struct jsontext *value, const char *content);
+
+/* The character at *at, which moves on, inside the quotes of a string; before 'end'. Half a
+   surrogate pair stands for itself, and U+FFFD for what is not UTF-8. */
+uint32_t jsontext_char(const char **at, const char *end);
 
 /* Appends the value as ASCII JSON without blanks: 0, -ENOMEM, -EMSGSIZE. */
 int jsontext_copy(const struct jsontext *value, struct buf *out);
