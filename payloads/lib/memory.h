@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How much memory there is: what the kernel takes a process away for is not what malloc(3) refuses
- * but what its control group may have, of version 1 or 2 and as /sys/fs/cgroup shows it to who is
- * in it.
+ * How much memory there is. When a control group exceeds its limit, the kernel kills a process in
+ * it; malloc(3) does not fail before. So this reads the limits of our control group, of version 1
+ * or 2, as /sys/fs/cgroup shows them to a process in it.
  */
 #ifndef PAYLOADS_LIB_MEMORY_H
 #define PAYLOADS_LIB_MEMORY_H
@@ -12,14 +12,14 @@
 
 #define MEMORY_ANY SIZE_MAX
 
-/* What several things have together, and what they should. */
+/* Memory that several things use together, and the most they should use. */
 struct memory_share {
 	size_t used, max;
 };
 
-/* The least limit of our own group and those above it; MEMORY_ANY where none is told. */
+/* The least limit of our own group and those above it; MEMORY_ANY if there is none. */
 size_t memory_limit(void);
-/* The same by another /proc/self/cgroup and /sys/fs/cgroup. */
+/* The same with another /proc/self/cgroup and /sys/fs/cgroup. */
 size_t memory_limit_in(const char *groups, const char *mount);
 /* 'most', or 1/'part' of 'memory' where that is less, in whole KiB, but never less than
    MEMORY_LEAST. */

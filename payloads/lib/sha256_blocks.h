@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What SHA-256 does to its blocks of 64 bytes, in as many ways as this machine has; for sha256.c
- * and for tests, which compare them. Nothing is allocated, nothing fails.
+ * What SHA-256 does to its blocks of 64 bytes, in every way that this machine has; for sha256.c,
+ * and for tests, which compare the ways. Nothing is allocated, nothing fails.
  */
 #ifndef PAYLOADS_LIB_SHA256_BLOCKS_H
 #define PAYLOADS_LIB_SHA256_BLOCKS_H

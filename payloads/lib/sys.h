@@ -26,13 +26,13 @@ int sys_null(bool for_output);
 void sys_close_from(int lowest, int keep);
 /* In a child before exec: default signal actions, empty signal mask. */
 void sys_default_signals(void);
-/* The own executable, opened for reading: descriptor or -errno. Not possible any more after
-   sys_undumpable() for an unprivileged process, so open it early. */
+/* Our own executable, opened for reading: descriptor or -errno. An unprivileged process cannot open
+   it after sys_undumpable(), so open it early. */
 int sys_open_self(void);
 /* The path this program was started by, as the kernel saw it. */
 const char *sys_exec_path(void);
-/* The path of the own executable, links resolved; that which it had if it was deleted, and was in a
-   directory that is still there. 0 or -errno. */
+/* The path of our own executable, links resolved; if it was deleted, the path that it had, as long
+   as its directory is still there. 0 or -errno. */
 int sys_program_path(char path[PATH_MAX]);
 /* The process at the other end of a connection: 0 or -errno; its pid is 0 if it is in another PID
    namespace. */
@@ -44,8 +44,8 @@ int sys_digest(int fd, char hex[SHA256_HEX]);
 bool sys_is_same(const struct stat *a, const struct stat *b);
 /* Does it have that name in the directory, itself and not by a link? */
 bool sys_has_name(const struct stat *file, int dirfd, const char *name);
-/* The own executable: which file it is, and the digest of that. Nobody can write to it as long as
-   it runs (ETXTBSY), so it is the digest of the same file under any other name, too. */
+/* Our own executable: which file it is, and its digest. Nobody can write to it while it runs
+   (ETXTBSY), so the same file under any other name has this digest, too. */
 struct sys_self {
 	char hex[SHA256_HEX]; /* "" if it cannot be read */
 	struct stat st;
@@ -61,7 +61,7 @@ int sys_random_hex(char *text, size_t bytes);
 const char *sys_tmpdir(void);
 /* True when the process can become another user. */
 bool sys_can_switch_user(void);
-/* What tells the own PID namespace from others, 0 when it is unknown (no /proc). */
+/* A number that identifies our PID namespace, 0 if it is unknown (no /proc). */
 unsigned long long sys_pid_namespace(void);
 /* Start time of a process in clock ticks, 0 when it is unknown (no /proc, no such process). */
 unsigned long long sys_start_time(pid_t pid);

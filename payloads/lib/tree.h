@@ -41,28 +41,28 @@ int tree_symlink(const char *target, int dirfd, const char *name);
 /* Deletes whatever is called 'name', directories with their content of any depth, at most 'budget'
    entries, other mounts not entered: 0 or -errno (-E2BIG past the budget). */
 int tree_remove(int dirfd, const char *name, int budget);
-/* The same, and no longer than to the deadline: -E2BIG then, too. */
+/* The same, but not beyond the deadline: -E2BIG then, too. */
 int tree_remove_until(int dirfd, const char *name, int budget, int64_t deadline);
 /* Renames 'name' to something unpredictable beside it and deletes that: when it returns 0 the
    name is free, even if not everything could be deleted. */
 int tree_clear(int dirfd, const char *name);
-/* Deletes what tree_clear() could not, or as much of it as TREE_SWEEP_MS allow, for anybody can
-   make more by such names: number of things removed. */
+/* Deletes what tree_clear() could not, for at most TREE_SWEEP_MS, because anybody can make more
+   under such names: number of things removed. */
 #define TREE_SWEEP_MS 10000
 int tree_sweep(int dirfd);
-/* Where somebody else's things are not to be lost: a name beside 'name' that says so,
-   NAME.sbinject-aside-<8 hex>: 0 or -errno (-ENAMETOOLONG). */
+/* A name beside 'name' to keep somebody else's things under, NAME.sbinject-aside-<8 hex>: 0 or
+   -errno (-ENAMETOOLONG). */
 int tree_aside_name(const char *name, char aside[NAME_MAX + 1]);
-/* Is it such a name? Then also of what. */
+/* Is it such a name? If so, 'name' gets the original one. */
 bool tree_split_aside(const char *aside, char name[NAME_MAX + 1]);
-/* Opens the directory 'name' if it is a real one of our own; else puts a new one in its place, at
-   once, and gives what was called so the name 'aside': descriptor, or -errno and nothing has
-   changed (but where the file system cannot exchange two names, what was there may be 'aside'). An
-   empty directory of an image's, which overlayfs does not rename, is replaced. */
+/* Opens the directory 'name' if it is a real one of our own; else puts a new one in its place, in
+   one step, and renames what was there to 'aside': descriptor, or -errno and nothing has changed
+   (but where the file system cannot exchange two names, what was there may be 'aside'). An empty
+   directory of the image, which overlayfs does not rename, is replaced. */
 int tree_claim_dir(int dirfd, const char *name, mode_t mode, const char *aside);
-/* Gives what is called 'aside' its name back; an empty directory of our own, which is what a
-   tree_claim_dir() that was killed leaves, is deleted. 0 or -errno: -ENOENT when nothing is called
-   so, -EEXIST when the name is taken. */
+/* Gives what is called 'aside' its name back. An empty directory of our own, which a killed
+   tree_claim_dir() leaves, is deleted. 0 or -errno: -ENOENT if there is nothing of that name,
+   -EEXIST if the original name is taken. */
 int tree_put_back(int dirfd, const char *aside);
 /* The same for whatever was called 'name' once: number of things (more than one only if they were
    deleted). */

@@ -39,12 +39,12 @@ static int check_directory(const struct way *way, struct fail *fail)
 		return fail_sys(fail, errno, "cannot examine '%s'", at);
 	if (!is_trusted(&st))
 		return fail_code(fail, FAIL_DENIED,
-			"'%s' belongs to user %lu, who could replace '%s': 'chown' it to root", at,
-			(unsigned long)st.st_uid, way->goal);
+			"'%s' belongs to user %lu, who could replace '%s'; run 'chown root' on it",
+			at, (unsigned long)st.st_uid, way->goal);
 	if ((st.st_mode & 022) && !(st.st_mode & S_ISVTX))
 		return fail_code(fail, FAIL_DENIED,
-			"'%s' is open to others and not sticky, so they could replace '%s': "
-			"'chmod +t' it",
+			"'%s' is open to others and not sticky, so they could replace '%s'; "
+			"run 'chmod +t' on it",
 			at, way->goal);
 	return 0;
 }

@@ -12,11 +12,11 @@
    copies that component to 'leaf' (NAME_MAX + 1 bytes), like tree_open_parent(); but only if every
    directory on the way, the last one too, and every link is root's or our own, and no directory is
    open to others without being sticky. Then the same path leads there again. Descriptor, or -1 with
-   'fail' (FAIL_DENIED, with the name of the first that is not so). */
+   'fail' (FAIL_DENIED, naming the first one that is not). */
 int way_open(const char *path, char *leaf, struct fail *fail);
 /* The same, but directories that are missing on the way are made, closed to others. */
 int way_make(const char *path, char *leaf, struct fail *fail);
-/* The same, just to know: 0 or -1 with 'fail'. */
+/* The same check without opening: 0 or -1 with 'fail'. */
 int way_check(const char *path, struct fail *fail);
 
 #endif

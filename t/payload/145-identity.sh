@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Goal: root speaks with a server of its own and of its own container only, and a server minds its own files.
+# Goal: root uses only its own server, in its own container, and a server watches only its own
+# files.
 # tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 world w tmp proc var/tmp opt etc

@@ -55,6 +55,9 @@ is 'a file that may not be written, in a directory that may' "$(at str_replace /
 is '… is as it was' "$(cat "$R/docs/fixed")" fixed
 printf '\377' >"$R/docs/bin"
 is 'a file that is no text' "$(at view /docs/bin)" "-32099 Ran into 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte while trying to read /docs/bin"
+is 'the_null_device_is_an_empty_file' "$(at view /dev/null)" "$(printf "Here's the result of running \`cat -n\` on /dev/null:\n     1\t")"
+fits '… that takes what is written to it' "$(at insert /dev/null '"insert_line":0,"new_str":"x"')" 'The file /dev/null has been edited.*'
+is '… and stays what it is' "$(stat -c '%F %t %T' "$R/dev/null")" 'character special file 1 3'
 mkfifo "$R/docs/fifo"; chmod 666 "$R/docs/fifo"
 for p in /docs/fifo /dev/zero; do
   for c in view 'str_replace' insert; do

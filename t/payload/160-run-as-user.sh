@@ -63,9 +63,9 @@ params view /docs/slow '"agent"' | in_world exec >"$W/alone" 2>"$W/err" & alone=
 } | in_world pipe >"$W/out"
 [ $(($(date +%s) - start)) -ge 60 ]; succeeded 'a child that was stopped is given up, no sooner than an edit can take' $?
 is '… other requests have been answered meanwhile' "$(jq .id "$W/out" | sed '$d' | sort | tr '\n' ' ')" '2 3 4 '
-is '… and end well, this one does not' "$(jq -r '.error.message // "fine"' "$W/out" | sort -u | sed 's/: [^:]*timed out$/: timed out/')" 'cannot answer as another user: timed out
+is '… and end well, this one does not' "$(jq -r '.error.message // "fine"' "$W/out" | sort -u | sed 's/: [^:]*timed out$/: timed out/')" 'cannot run the request as another user: timed out
 fine'
-wait $alone; fits '… nor does a call that is alone' "$?:$(cat "$W/alone"):$(cat "$W/err")" '1::error: cannot answer as another user: *timed out'
+wait $alone; fits '… nor does a call that is alone' "$?:$(cat "$W/alone"):$(cat "$W/err")" '1::error: cannot run the request as another user: *timed out'
 kill -9 $stopper; wait $stopper 2>/dev/null
 is '… nothing is left of them' "$(ps -u 1000 -o pid=)" ''
 rm "$R/docs/slow"

@@ -32,6 +32,8 @@ is 'and a job that never was' "$(poll 99999 | message)" '-32099 No job found wit
 is 'numbers that are no pids are no jobs' "$(poll -1 | jq .error.code)$(poll 0 | jq .error.code)" '-32099-32099'
 job nonexistent_command_xyz; is 'command not found' "$code" 127
 fits '… is said' "$err" '*not found*'
+# shellcheck disable=SC2016	# the command's own
+job 'echo $0'; is 'shells_name_themselves_by_their_path' "$out" /bin/sh
 job 'kill -9 $$'; is 'death by signal 9 is -9' "$code" -9
 job 'kill -TERM $$'; is 'death by signal 15 is -15' "$code" -15
 job 'printf "a\0b\300\257\355\240\200z"'
@@ -79,6 +81,7 @@ is 'no NUL in a command' "$(reply start '{"command":"a\u0000b"}' | message)" "-3
 is 'no = in a name' "$(reply start '{"command":"true","env":{"A=B":"c"}}' | message)" "-32098 ValueError('illegal environment variable name')"
 is 'a cwd that does not exist' "$(reply start '{"command":"true","cwd":"/nowhere"}' | message)" "-32098 FileNotFoundError(2, 'No such file or directory')"
 is '… or is empty' "$(reply start '{"command":"true","cwd":""}' | message)" "-32098 FileNotFoundError(2, 'No such file or directory')"
+is '… or is too long' "$(reply start "{\"command\":\"true\",\"cwd\":\"/$(head -c 5000 /dev/zero | tr '\0' x)\"}" | message)" "-32098 OSError(36, 'File name too long')"
 is '… or is none' "$(reply start '{"command":"true","cwd":"/etc/passwd"}' | message)" "-32098 NotADirectoryError(20, 'Not a directory')"
 a=$(reply start '{"command":"sleep 5","request_id":"same"}' | jq .result.pid); b=$(reply start '{"command":"sleep 5","request_id":"same"}' | jq .result.pid)
 is 'a_repeated_start_starts_once: with one request_id' "$a" "$b"; reply kill "{\"pid\":$a,\"request_id\":\"k\"}" >/dev/null
@@ -228,9 +231,15 @@ wait_for test -s "$W/alive"; succeeded 'a background process may go on writing' 
 job 'yes & echo started'; n=$(reads) t=$(now); sleep 1; n=$(($(reads) - n)) t=$(($(now) - t))
 [ $n -gt 0 ] && [ $((n * 10)) -lt $((3 * t)) ]; succeeded "… also without end, which is read a little at a time ($n times in $t ms)" $?
 pkill -x yes
-pid=$(start 'sleep 5; echo lost'); (timeout 0.3 "$T" exec '{"jsonrpc":"2.0","id":1,"method":"exec_remote_poll","params":{"pid":'"$pid"',"ack_seq":0}}' >/dev/null); reply kill "{\"pid\":$pid}" >/dev/null
-pid=$(start 'sleep 0.6; echo kept'); (timeout 0.3 "$T" exec '{"jsonrpc":"2.0","id":1,"method":"exec_remote_poll","params":{"pid":'"$pid"',"ack_seq":0}}' >/dev/null); sleep 0.7
-is 'an end whose asker has gone is kept for the next' "$(poll "$pid" | jq -c '.result|[.state,.stdout]')" '["completed","kept\n"]'
+asker_goes() { # asker_goes PID: it is killed while it waits for the job
+  "$T" exec '{"jsonrpc":"2.0","id":1,"method":"exec_remote_poll","params":{"pid":'"$1"',"ack_seq":0}}' >/dev/null &
+  wait_for eval "ls -l /proc/$!/fd | grep -q socket:"; sleep 0.1
+  kill -KILL $!; wait $! 2>/dev/null
+}
+pid=$(start 'sleep 5; echo lost'); asker_goes "$pid"
+is 'a job whose asker has gone can be killed' "$(reply kill "{\"pid\":$pid,\"ack_seq\":0}" | jq -c .result.stdout)" '""'
+pid=$(start "until [ -e '$W/asked' ]; do sleep 0.05; done; echo kept"); asker_goes "$pid"; touch "$W/asked"; finish "$pid"
+is 'an end whose asker has gone is kept for the next' "$out:$code" 'kept:0'
 is 'no zombies' "$(ps -o stat= --ppid "$(server)" | grep -c Z)" 0
 others=; for i in $(seq 300); do sleep 900 & others="$others $!"; done
 n=$(reads); for i in $(seq 20); do poll "$(start true)" >/dev/null; done; n=$((($(reads) - n) / 20))

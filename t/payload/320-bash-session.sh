@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Goal: shells on real terminals: what they say, when it is told, how they are interrupted and restarted.
+# Goal: shells on real terminals: their output, when it is delivered, how they are interrupted and
+# restarted.
 # tier: check
 # also unprivileged: all but becoming others
 . "$(dirname "$(realpath "$0")")/lib.sh"

@@ -11,7 +11,7 @@
 
 struct bash;
 
-/* 'memory' is what there is of it for everything in the container. NULL when there is none. */
+/* 'memory' is how much the container may use in all. NULL when there is no memory. */
 struct bash *bash_open(struct loop *loop, struct children *children, size_t memory);
 /* Starts a session as another user (NULL: as ourselves). NULL with the exception's text in 'fail'.
  */

@@ -34,8 +34,8 @@ static void close_state(void *state)
 /* ---- new session ---- */
 
 static const struct param new_session_params[] = {
-	{"user", PARAM_USER, true},
-	{NULL, 0, false},
+	{"user", PARAM_USER, PARAM_OPTIONAL},
+	{NULL, 0, PARAM_REQUIRED},
 };
 
 static void new_session(struct rpc_call *call)
@@ -63,18 +63,18 @@ static void new_session(struct rpc_call *call)
 /* ---- interact or restart ---- */
 
 static const struct param interact_params[] = {
-	{"session_name", PARAM_STRING, false},
-	{"wait_for_output", PARAM_INTEGER, false},
-	{"idle_timeout", PARAM_NUMBER, false},
-	{"max_output_bytes", PARAM_INTEGER, true},
-	{"input", PARAM_STRING, true},
-	{NULL, 0, false},
+	{"session_name", PARAM_STRING, PARAM_REQUIRED},
+	{"wait_for_output", PARAM_INTEGER, PARAM_REQUIRED},
+	{"idle_timeout", PARAM_NUMBER, PARAM_REQUIRED},
+	{"max_output_bytes", PARAM_INTEGER, PARAM_OPTIONAL},
+	{"input", PARAM_STRING, PARAM_OPTIONAL},
+	{NULL, 0, PARAM_REQUIRED},
 };
 
 static const struct param restart_params[] = {
-	{"session_name", PARAM_STRING, false},
-	{"restart", PARAM_TRUE, false},
-	{NULL, 0, false},
+	{"session_name", PARAM_STRING, PARAM_REQUIRED},
+	{"restart", PARAM_TRUE, PARAM_REQUIRED},
+	{NULL, 0, PARAM_REQUIRED},
 };
 
 /* Seconds to what a timer takes; not at all before now. */

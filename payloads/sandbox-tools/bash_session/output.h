@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a shell has said and nobody has read yet: valid UTF-8, the last bytes of it only, and how
- * many are missing in front. When all shells together have said too much, one that goes on keeps
- * little of it. Pure.
+ * Output of a shell that nobody has read yet: valid UTF-8, only its last bytes, and how many are
+ * missing before them. When the output of all shells together is too much, a shell that writes more
+ * keeps little of it. Pure.
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_BASH_SESSION_OUTPUT_H
 #define PAYLOADS_SANDBOX_TOOLS_BASH_SESSION_OUTPUT_H
@@ -16,8 +16,8 @@
 
 #define OUTPUT_LIMIT_DEFAULT ((size_t)10 << 20)
 #define OUTPUT_LIMIT_MAX ((size_t)64 << 20) /* more is not kept, whatever is asked for */
-#define OUTPUT_BURST 4096		    /* so much is not waited upon any longer */
-#define OUTPUT_LEAST ((size_t)64 << 10) /* the last so many bytes, if all have too much memory */
+#define OUTPUT_BURST 4096		    /* a reader gets so much at once */
+#define OUTPUT_LEAST ((size_t)64 << 10)	    /* what each may keep when all together use too much */
 
 struct output {
 	struct buf bytes;	  /* may hold more than the limit; only its end counts then */

@@ -37,7 +37,7 @@ static int open_master(struct fail *fail)
 		if (!error || error == ENOENT)
 			error = -fd;
 	}
-	return fail_sys(fail, error, "no pseudo terminal can be had from /dev/ptmx");
+	return fail_sys(fail, error, "cannot get a pseudo terminal from /dev/ptmx");
 }
 
 static int open_slave(int master, struct fail *fail)
@@ -49,7 +49,7 @@ static int open_slave(int master, struct fail *fail)
 		return fd;
 	/* before Linux 4.13 there was only the path */
 	if (ioctl(master, TIOCGPTN, &number) < 0)
-		return fail_sys(fail, errno, "no pseudo terminal can be had from /dev/ptmx");
+		return fail_sys(fail, errno, "cannot get a pseudo terminal from /dev/ptmx");
 	snprintf(path, sizeof(path), "/dev/pts/%d", number);
 	fd = io_open(AT_FDCWD, path, O_RDWR | O_NOCTTY, 0);
 	return fd < 0 ? fail_sys(fail, fd, "cannot open '%s'", path) : fd;

@@ -10,7 +10,7 @@
    owner, heard and accepted at once. NULL with the exception's text in 'fail'. */
 struct shell *shell_new(const struct bash_host *host, const struct user *user, struct fail *fail);
 /* Queues input, and passes on what the kernel takes: 0, -ENOMEM, or -EMSGSIZE when too much is
-   waiting. What a finished shell is told is lost. Calls nothing back. */
+   waiting. Input for a shell that has ended is lost. Calls nothing back. */
 int shell_tell(struct shell *shell, const char *data, size_t len);
 /* ctrl-C for a program that does not read its input: what it has not read is thrown away, as a
    terminal does, and the signal sent past it. False when the key may just be typed. */

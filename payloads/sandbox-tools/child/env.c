@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "payloads/lib/base.h"
+#include "payloads/lib/fail.h"
 #include "payloads/sandbox-tools/child/child.h"
 
 static size_t name_length(const char *var)
@@ -134,5 +135,5 @@ void child_error_text(int error, char *text, size_t size)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (names[i].error == error)
 			name = names[i].name;
-	snprintf(text, size, "%s(%d, '%s')", name, error, strerror(error));
+	snprintf(text, size, "%s(%d, '%s')", name, error, fail_error_text(error));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes as /proc shows them, and signals that reach the one that was meant. Knows nothing of
- * children and their owners.
+ * Processes as /proc shows them, and signals that reach exactly the process that is meant. Knows
+ * nothing of children and their owners.
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_CHILD_PROCESS_H
 #define PAYLOADS_SANDBOX_TOOLS_CHILD_PROCESS_H

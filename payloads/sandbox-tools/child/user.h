@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whom to run something as: users as the container's own /etc/passwd and /etc/group know them (read
- * directly: a static program has no name service) or as a caller describes them by numbers, and
- * becoming one.
+ * Which user to run something as: users as the container's own /etc/passwd and /etc/group list them
+ * (read directly: a static program has no name service) or as a caller describes them by numbers,
+ * and becoming one.
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_CHILD_USER_H
 #define PAYLOADS_SANDBOX_TOOLS_CHILD_USER_H
@@ -38,11 +38,11 @@ int user_find_home_in(const char *passwd_path, uid_t uid, char home[PATH_MAX]);
 
 /*
  * Whom a value of type PARAM_USER asks for: a name, or an identity {uid, gid, groups, home}, whose
- * home, when it is null, is the one passwd has for the uid, or "/". 0: nobody but who this process
+ * home, when it is null, is the one passwd has for the uid, or "/". 0: the user that this process
  * is already (by uid for a name; by uid, gid and the set of groups for an identity, gid being one
- * of them in any case), so there is nothing to switch and HOME stays; also for no value or null.
- * 1: 'ret', which can be unknown. -1 with 'fail': FAIL_TOOL for a process that is not root,
- * FAIL_PARAMS for numbers that are no ids and more groups than fit.
+ * of them in any case), so nothing is switched and HOME stays; also for no value or null. 1: 'ret',
+ * which can be unknown. -1 with 'fail': FAIL_TOOL for a process that is not root, FAIL_PARAMS for
+ * numbers that are no ids and more groups than fit.
  */
 int user_choose(const json_t *wanted, struct user *ret, struct fail *fail);
 /* Supplementary groups, gid, uid, in that order. 0 or -errno. Async-signal-safe: for use between

@@ -107,7 +107,7 @@ static int refuse_reading(const struct continuation *c, int error)
 {
 	char text[128];
 
-	snprintf(text, sizeof(text), "unable to read chunk: %s", strerror(-error));
+	snprintf(text, sizeof(text), "unable to read chunk: %s", fail_error_text(-error));
 	return refuse(c, RPC_SERVER_ERROR, text);
 }
 

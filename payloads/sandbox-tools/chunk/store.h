@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where long replies wait: <server directory>/chunks/<handle>.jsonrpc, in a directory and files of
- * our own alone. Who is about to become another user reserves a file first, and writes it then by
- * the descriptor.
+ * our own alone. A process that is about to become another user reserves a file first, and then
+ * writes to its descriptor.
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_CHUNK_STORE_H
 #define PAYLOADS_SANDBOX_TOOLS_CHUNK_STORE_H
@@ -16,7 +16,7 @@
 
 #define STORE_EXPIRY 3600 /* seconds after which a file nobody reads is deleted */
 
-/* A file that is there for a text. */
+/* A file that is reserved for a text. */
 struct store_file {
 	char handle[ENVELOPE_HANDLE + 1];
 	int dir, fd; /* -1 if there is none */
@@ -27,8 +27,8 @@ struct store_file {
 		"", -1, -1 \
 	}
 
-/* Makes one in the place, which is made if it has to be; what is too old is deleted on the way. 0
-   or -1 with 'fail'. */
+/* Makes one in the place, which is made if necessary; files that are too old are deleted on the
+   way. 0 or -1 with 'fail'. */
 int store_reserve(const struct place *place, struct store_file *ret, struct fail *fail);
 /* Writes the text into it, all or nothing: 0 or -1 with 'fail'. */
 int store_write(const struct store_file *file, const char *text, size_t len, struct fail *fail);

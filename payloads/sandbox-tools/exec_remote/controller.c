@@ -380,7 +380,7 @@ static int open_pipes(struct job *job, bool input, int fds[3])
 
 static int start_shell(struct job *job, const struct job_order *order)
 {
-	char *const argv[] = {(char *)"sh", (char *)"-c", (char *)order->command, NULL};
+	char *const argv[] = {(char *)"/bin/sh", (char *)"-c", (char *)order->command, NULL};
 	struct child_options options = {.group = "exec_remote",
 		.file = "/bin/sh",
 		.argv = argv,

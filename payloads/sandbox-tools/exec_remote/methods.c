@@ -130,14 +130,14 @@ static bool read_order(const json_t *params, struct job_order *order)
 static void start(struct rpc_call *call)
 {
 	static const struct param table[] = {
-		{"command", PARAM_STRING, false},
-		{"input", PARAM_STRING, true},
-		{"stdin_open", PARAM_BOOLEAN, true},
-		{"env", PARAM_STRING_MAP, true},
-		{"cwd", PARAM_STRING, true},
-		{"user", PARAM_USER, true},
-		{"request_id", PARAM_STRING, true},
-		{NULL, 0, false},
+		{"command", PARAM_STRING, PARAM_REQUIRED},
+		{"input", PARAM_STRING, PARAM_OPTIONAL},
+		{"stdin_open", PARAM_BOOLEAN, PARAM_DEFAULTED},
+		{"env", PARAM_STRING_MAP, PARAM_OPTIONAL},
+		{"cwd", PARAM_STRING, PARAM_OPTIONAL},
+		{"user", PARAM_USER, PARAM_OPTIONAL},
+		{"request_id", PARAM_STRING, PARAM_OPTIONAL},
+		{NULL, 0, PARAM_REQUIRED},
 	};
 	const json_t *params = call->req.params;
 	struct fail fail = FAIL_INIT;
@@ -227,10 +227,10 @@ static bool is_wanted(const struct job_waiter *waiter)
 }
 
 static const struct param job_table[] = {
-	{"pid", PARAM_INTEGER, false},
-	{"ack_seq", PARAM_INTEGER, true},
-	{"request_id", PARAM_STRING, true},
-	{NULL, 0, false},
+	{"pid", PARAM_INTEGER, PARAM_REQUIRED},
+	{"ack_seq", PARAM_INTEGER, PARAM_OPTIONAL},
+	{"request_id", PARAM_STRING, PARAM_OPTIONAL},
+	{NULL, 0, PARAM_REQUIRED},
 };
 
 /* What every method about a job begins with. NULL: the call has been answered. */
@@ -311,11 +311,11 @@ static bool has_input(struct rpc_call *call, const struct job *job)
 static void write_stdin(struct rpc_call *call)
 {
 	static const struct param table[] = {
-		{"pid", PARAM_INTEGER, false},
-		{"data", PARAM_STRING, false},
-		{"ack_seq", PARAM_INTEGER, true},
-		{"request_id", PARAM_STRING, true},
-		{NULL, 0, false},
+		{"pid", PARAM_INTEGER, PARAM_REQUIRED},
+		{"data", PARAM_STRING, PARAM_REQUIRED},
+		{"ack_seq", PARAM_INTEGER, PARAM_OPTIONAL},
+		{"request_id", PARAM_STRING, PARAM_OPTIONAL},
+		{NULL, 0, PARAM_REQUIRED},
 	};
 	int64_t ack;
 	struct job *job = begin(call, table, &ack);

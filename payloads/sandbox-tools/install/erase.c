@@ -14,7 +14,7 @@
 #include "payloads/lib/io.h"
 #include "payloads/lib/tree.h"
 #include "payloads/sandbox-tools/install/files.h"
-#include "payloads/sandbox-tools/server/service.h"
+#include "payloads/sandbox-tools/server/lifecycle.h"
 #include "payloads/sandbox-tools/tools.h"
 
 #define STOP_ATTEMPTS 5
@@ -50,8 +50,7 @@ static int stop_at(struct place *place, int64_t deadline, int *removed, struct f
 		if (service_look(place) == SERVICE_ABSENT)
 			return 0;
 	}
-	return fail_code(
-		fail, FAIL_BUSY, "the service in '%s' is started again and again", place->dir);
+	return fail_code(fail, FAIL_BUSY, "the service in '%s' keeps being restarted", place->dir);
 }
 
 static int stop_and_close(
@@ -225,7 +224,7 @@ int erase_run(const struct erase *erase, int *ret_removed, struct fail *fail)
 	removed += erase_beside_home(erase->home);
 	home_write_server(erase->home, NULL, fail);
 	if (!home_erase(erase->home, erase->keep_deliveries, &removed))
-		return fail_code(fail, FAIL_BUSY, "'%s' cannot be emptied", erase->spec->home);
+		return fail_code(fail, FAIL_BUSY, "cannot empty '%s'", erase->spec->home);
 	*ret_removed = removed;
 	return 0;
 }

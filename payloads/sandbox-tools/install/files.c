@@ -118,8 +118,8 @@ static int open_parent(const char *path, char *leaf, struct files_notes *notes, 
 
 	/* mkdir's EEXIST is a dangling link */
 	if (dir == -EEXIST)
-		return fail_code(
-			fail, FAIL_OCCUPIED, "a link on the way to '%s' leads nowhere", path);
+		return fail_code(fail, FAIL_OCCUPIED,
+			"a symbolic link on the way to '%s' is dangling", path);
 	if (dir < 0)
 		return fail_sys(fail, dir, "cannot reach the directory of '%s'", path);
 	close(dir);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files of an installation outside its home: the program at the contract path and the links
- * to it. Every change can be taken back; nothing of somebody else's is followed, overwritten or
- * deleted. What another user made of the program's own directory is moved aside, and kept there.
+ * The files of an installation outside its home: the program at the contract path and the links to
+ * it. Every change can be taken back; nothing that belongs to others is followed, overwritten or
+ * deleted. If another user has put something in the place of the program's own directory, it is
+ * moved aside and kept.
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_INSTALL_FILES_H
 #define PAYLOADS_SANDBOX_TOOLS_INSTALL_FILES_H

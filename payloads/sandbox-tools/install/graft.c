@@ -96,8 +96,8 @@ static int check_parent(const struct graft *graft, struct fail *fail)
 		return fail_sys(
 			fail, errno, "cannot examine the directory of '%s'", graft->spec.home);
 	if (fs.f_type != TMPFS)
-		return fail_code(
-			fail, FAIL_OCCUPIED, "the directory of '%s' is no tmpfs", graft->spec.home);
+		return fail_code(fail, FAIL_OCCUPIED, "the directory of '%s' is not a tmpfs",
+			graft->spec.home);
 	if (!files_is_own_dir(graft->parent))
 		return fail_code(fail, FAIL_DENIED, "the directory of '%s' is open to others",
 			graft->spec.home);

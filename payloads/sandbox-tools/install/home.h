@@ -44,9 +44,9 @@ struct home {
 		NULL, -1, -1 \
 	}
 
-/* Opens and locks it; only a directory of our own. It may have been another user's before it
-   became ours: what has a name of ours inside and is not ours is removed. 0, 1 when it does not
-   exist, -1 with 'fail' (FAIL_BUSY when the lock was not to be had in time). */
+/* Opens and locks it; only a directory of our own. It may have been another user's before it became
+   ours: what has a name of ours inside and is not ours is removed. 0, 1 when it does not exist, -1
+   with 'fail' (FAIL_BUSY if the lock could not be taken in time). */
 int home_open(struct home *home, const char *path, int64_t deadline, struct fail *fail);
 /* The same for one that may have to be made, in a directory that we may write to; never 1. */
 int home_make(struct home *home, const char *path, int64_t deadline, struct fail *fail);
@@ -64,12 +64,12 @@ int home_write_current(const struct home *home, const char *hex, struct fail *fa
 bool home_read_server(const struct home *home, char dir[PATH_MAX]);
 /* Makes it say so; NULL removes it: then the server directory is in the home itself. */
 int home_write_server(const struct home *home, const char *dir, struct fail *fail);
-/* Does it serve a service that is the container's own user's? */
+/* Does it belong to a service that the container's own user runs? */
 bool home_has_user(const struct home *home);
 /* Removes what it has for that: number of things removed. */
 int home_drop_user(const struct home *home);
-/* After a delivery of that path was deleted: the home that was made for it alone, because another
-   had been removed meanwhile, goes too. */
+/* After a delivery of that path was deleted: removes the home, too, if it was made for this
+   delivery alone, because another one had been removed meanwhile. */
 void home_forget(const char *delivery);
 /* Is there a binary of that digest? */
 bool home_has(const struct home *home, const char *hex);

@@ -28,7 +28,7 @@
 #include "payloads/sandbox-tools/install/launch.h"
 #include "payloads/sandbox-tools/install/process.h"
 #include "payloads/sandbox-tools/install/spec.h"
-#include "payloads/sandbox-tools/server/service.h"
+#include "payloads/sandbox-tools/server/lifecycle.h"
 
 #define DESCRIBE_MS 2000 /* for a server that was there before us */
 #define UNDO_MS 10000	 /* to take back and to restart what was stopped */

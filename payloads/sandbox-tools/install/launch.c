@@ -120,6 +120,6 @@ int launch_run(const struct launch *launch, struct fail *fail)
 	words[strcspn(words, "\n")] = '\0';
 	if (status != 0)
 		return fail_code(fail, FAIL_START, "'%s' did not start: %s", launch->program,
-			words[0] ? words : "it said nothing");
+			words[0] ? words : "it printed nothing");
 	return 0;
 }

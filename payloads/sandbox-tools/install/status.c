@@ -76,7 +76,7 @@ static int run(const struct cli *cli)
 const struct cli_command cli_status = {
 	WIRE_STATUS,
 	"",
-	"what is installed and what runs; request on stdin",
+	"report what is installed and what is running; request on stdin",
 	0,
 	run,
 };

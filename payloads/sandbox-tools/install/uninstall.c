@@ -64,7 +64,7 @@ static int remove_wanted(struct erase *erase, int *ret_removed, struct fail *fai
 		if (erase_run(erase, &removed, fail) < 0)
 			return -1;
 		*ret_removed += removed;
-	} else if (!erase->state && !home_read_current(home, current)) {
+	} else if (!erase->state && !home_read_current(home, current) && !home_has_user(home)) {
 		home_erase(home, true, ret_removed);
 	}
 	return 0;

@@ -41,7 +41,8 @@ struct edit {
 	struct text text;
 };
 
-/* Writes the edited file, remembers what it was and tells, with some lines of the result. */
+/* Writes the edited file, remembers what it was and reports the edit, with some lines of the
+   result. */
 struct edit_report {
 	struct show show;
 	const char *advice;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -29,13 +30,19 @@ static int check_same(const struct editor_path *path, int fd)
 	return sys_is_same(&was, &is) ? 0 : -ESTALE;
 }
 
-/* Opens the regular file of the path and no other: descriptor or -errno. */
+/* A device that always gives nothing and takes everything, wherever its node is. */
+static bool is_null_device(const struct stat *st)
+{
+	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
+}
+
+/* Opens the file of the path and no other: descriptor or -errno. */
 static int open_same(const struct editor_path *path, int flags)
 {
 	int fd, r;
 
 	/* looked at first: opening a device can have effects */
-	if (!S_ISREG(path->st.st_mode))
+	if (!S_ISREG(path->st.st_mode) && !is_null_device(&path->st))
 		return S_ISDIR(path->st.st_mode) ? -EISDIR : -EINVAL;
 	fd = io_open(path->dir, path->leaf, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 	if (fd < 0)
@@ -244,6 +251,17 @@ static int replace_in_place(int fd, const struct stat *st, const struct file_con
 	return r;
 }
 
+static int replace_content(const struct editor_path *path, int fd, const struct stat *st,
+	const struct file_content *content)
+{
+	int r;
+
+	if (is_null_device(st))
+		return write_pieces(fd, content, 0);
+	r = replace_by_another(path, fd, st, content);
+	return r > 0 ? replace_in_place(fd, st, content) : r;
+}
+
 int file_replace(const struct editor_path *path, const struct file_content *content)
 {
 	struct stat st;
@@ -255,9 +273,7 @@ int file_replace(const struct editor_path *path, const struct file_content *cont
 		fd = open_same(path, O_WRONLY);
 	if (fd < 0)
 		return fd;
-	r = fstat(fd, &st) < 0 ? -errno : replace_by_another(path, fd, &st, content);
-	if (r > 0)
-		r = replace_in_place(fd, &st, content);
+	r = fstat(fd, &st) < 0 ? -errno : replace_content(path, fd, &st, content);
 	if (close(fd) < 0 && r == 0)
 		r = -errno;
 	return r;

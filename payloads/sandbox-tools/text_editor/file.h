@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading and replacing files. Never blocks on what is no regular file and never follows a link;
+/* Reading and replacing files: regular ones, and the null device. Never blocks on anything else and
+   never follows a link;
    errors are -errno, -ESTALE for a path that has become another file since it was resolved. */
 #ifndef PAYLOADS_SANDBOX_TOOLS_TEXT_EDITOR_FILE_H
 #define PAYLOADS_SANDBOX_TOOLS_TEXT_EDITOR_FILE_H
@@ -12,7 +13,7 @@
 
 #define FILE_SIZE_MAX ((size_t)1 << 30)
 
-/* Opens a regular file for reading: descriptor or -errno (-EINVAL: not a regular file). */
+/* Opens a file for reading: descriptor or -errno (-EINVAL: a pipe, a socket or another device). */
 int file_open(const struct editor_path *path);
 /* Appends all of it. -EFBIG past FILE_SIZE_MAX. */
 int file_load(const struct editor_path *path, struct buf *ret);

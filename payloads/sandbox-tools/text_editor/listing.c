@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "payloads/lib/base.h"
+#include "payloads/lib/fail.h"
 #include "payloads/lib/io.h"
 #include "payloads/sandbox-tools/text_editor/commands.h"
 #include "payloads/sandbox-tools/text_editor/show.h"
@@ -153,7 +154,7 @@ static void fail_listing(struct editor_reply *reply, int error, const char *path
 	reply_add_escaped(reply, text_of(path));
 	reply_add(reply, strcmp(path, "/") == 0 ? "" : "/");
 	reply_add(reply, "': ");
-	reply_add(reply, strerror(-error));
+	reply_add(reply, fail_error_text(-error));
 	reply_add(reply, "\n'");
 }
 

@@ -14,30 +14,30 @@
 #define NAME_SHOWN 200 /* bytes of a command nobody knows */
 
 static const struct param view_params[] = {
-	{"path", PARAM_STRING, false},
-	{"view_range", PARAM_INTEGERS, true},
-	{NULL, PARAM_STRING, false},
+	{"path", PARAM_STRING, PARAM_REQUIRED},
+	{"view_range", PARAM_INTEGERS, PARAM_OPTIONAL},
+	{NULL, PARAM_STRING, PARAM_REQUIRED},
 };
 static const struct param create_params[] = {
-	{"path", PARAM_STRING, false},
-	{"file_text", PARAM_STRING, false},
-	{NULL, PARAM_STRING, false},
+	{"path", PARAM_STRING, PARAM_REQUIRED},
+	{"file_text", PARAM_STRING, PARAM_REQUIRED},
+	{NULL, PARAM_STRING, PARAM_REQUIRED},
 };
 static const struct param replace_params[] = {
-	{"path", PARAM_STRING, false},
-	{"old_str", PARAM_STRING, false},
-	{"new_str", PARAM_STRING, true},
-	{NULL, PARAM_STRING, false},
+	{"path", PARAM_STRING, PARAM_REQUIRED},
+	{"old_str", PARAM_STRING, PARAM_REQUIRED},
+	{"new_str", PARAM_STRING, PARAM_OPTIONAL},
+	{NULL, PARAM_STRING, PARAM_REQUIRED},
 };
 static const struct param insert_params[] = {
-	{"path", PARAM_STRING, false},
-	{"insert_line", PARAM_INTEGER, false},
-	{"new_str", PARAM_STRING, false},
-	{NULL, PARAM_STRING, false},
+	{"path", PARAM_STRING, PARAM_REQUIRED},
+	{"insert_line", PARAM_INTEGER, PARAM_REQUIRED},
+	{"new_str", PARAM_STRING, PARAM_REQUIRED},
+	{NULL, PARAM_STRING, PARAM_REQUIRED},
 };
 static const struct param undo_params[] = {
-	{"path", PARAM_STRING, false},
-	{NULL, PARAM_STRING, false},
+	{"path", PARAM_STRING, PARAM_REQUIRED},
+	{NULL, PARAM_STRING, PARAM_REQUIRED},
 };
 
 static const struct variant {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "payloads/lib/base.h"
+#include "payloads/lib/fail.h"
 #include "payloads/sandbox-tools/text_editor/chars.h"
 #include "payloads/sandbox-tools/text_editor/types.h"
 
@@ -98,27 +98,10 @@ void reply_add_quoted(struct editor_reply *reply, struct text text)
 	reply_add(reply, quote);
 }
 
-/* musl has words of its own for a few errors, and so have we for what file.h says. */
+/* What file.h means by one of them is not what the system does. */
 static const char *error_text(int error)
 {
-	static const struct {
-		int error;
-		const char *text;
-	} usual[] = {
-		{ESTALE, "File has changed meanwhile"},
-		{ENAMETOOLONG, "File name too long"},
-		{ELOOP, "Too many levels of symbolic links"},
-		{EIO, "Input/output error"},
-		{EDQUOT, "Disk quota exceeded"},
-		{EBUSY, "Device or resource busy"},
-		{ENOMEM, "Cannot allocate memory"},
-		{EOVERFLOW, "Value too large for defined data type"},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
-		if (usual[i].error == error)
-			return usual[i].text;
-	return strerror(error);
+	return error == ESTALE ? "File has changed meanwhile" : fail_error_text(error);
 }
 
 void reply_add_errno(struct editor_reply *reply, int error, const char *path)

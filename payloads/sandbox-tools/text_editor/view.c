@@ -87,17 +87,15 @@ void view_file(const struct editor_request *req, const struct editor_path *path,
 	struct scan scan = SCAN_INIT(1, SHOW_TO_END);
 	int r;
 
-	if (req->range_len > 0 && req->range_len != 2) {
-		reply_fail(reply, "Invalid `view_range`. It should be a list of two integers.");
-		return;
-	}
-	if (req->range_len > 0) {
+	if (req->range_len == 2) {
 		scan.first = req->range[0];
 		scan.last = req->range[1] < 0 ? SHOW_TO_END : req->range[1];
 	}
 	r = scan_file(&scan, path);
 	if (r < 0)
 		fail_reading(reply, r, &scan, path);
+	else if (req->range_len > 0 && req->range_len != 2)
+		reply_fail(reply, "Invalid `view_range`. It should be a list of two integers.");
 	else if (req->range_len == 0 || check_range(reply, req, scan.lines))
 		show_scan(reply, &scan, "", path->name);
 	scan_release(&scan);
