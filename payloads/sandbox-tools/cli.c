@@ -15,6 +15,7 @@
 #include "payloads/lib/name.h"
 #include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/install/home.h"
+#include "payloads/sandbox-tools/server/lifecycle.h"
 #include "payloads/sandbox-tools/tools.h"
 
 int cli_complain(const struct fail *fail)

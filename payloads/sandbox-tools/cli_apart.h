@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests that are answered as other users, while this process goes on with what else there is:
- * each in a child that becomes the user for good. What one user asks for is done one after the
- * other, in the order of its coming.
+ * Requests that are answered as other users, while this process goes on with its other work: each
+ * in a child that becomes the user for good. The requests of one user are done one after the other,
+ * in the order in which they came.
  *
- * Such a child has the user's uid, so that the user's processes may stop it. Nobody ever waits for
- * it but with poll(2), and it is killed in the end, which only needs that we are root.
+ * Such a child has the user's uid, so the user's processes may stop it. It is only ever waited for
+ * with poll(2), and it is killed in the end, for which we need to be root.
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_CLI_APART_H
 #define PAYLOADS_SANDBOX_TOOLS_CLI_APART_H
@@ -19,7 +19,7 @@
 #include "payloads/sandbox-tools/rpc/rpc.h"
 
 #define APART_MS 60000 /* for one request, or for the one before it of the same user */
-#define APART_FAILED "cannot answer as another user"
+#define APART_FAILED "cannot run the request as another user"
 #define APART_CHILDREN_MAX 16
 #define APART_FDS (APART_CHILDREN_MAX + 1)
 
@@ -29,7 +29,7 @@ struct aparts {
 	struct apart *first; /* as they came */
 	unsigned count;	     /* whose replies have not been taken */
 	size_t bytes;	     /* of their texts */
-	int signals;	     /* tells of the end of children; -1 until there are any */
+	int signals;	     /* readable when a child has ended; -1 until there are any */
 };
 
 #define APARTS_INIT            \

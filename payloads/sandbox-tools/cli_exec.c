@@ -67,7 +67,7 @@ static int answer_here(const struct rpc_request *req, struct buf *reply, struct 
 	if (r < 0 || (r > 0 && (apart_leave(fail) < 0 || cli_become_user(&user, fail) < 0)))
 		return -1;
 	r = cli_answer(req, reply);
-	return r < 0 ? fail_sys(fail, r, "cannot answer") : 0;
+	return r < 0 ? fail_sys(fail, r, "cannot make the reply") : 0;
 }
 
 static int answer(
@@ -75,7 +75,7 @@ static int answer(
 {
 	if (rpc_request_check_outline(req, fail) < 0)
 		return -1;
-	if (req->flaw)
+	if (rpc_is_flawed(tools_find_method, req))
 		return answer_here(req, reply, fail);
 	if (req->method && strcmp(req->method, CHUNK_METHOD) == 0) {
 		if (chunk_continue(&chunk, req, reply) < 0)

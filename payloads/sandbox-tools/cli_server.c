@@ -10,7 +10,8 @@
 #include "payloads/lib/frame.h"
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
-#include "payloads/sandbox-tools/server/server.h"
+#include "payloads/sandbox-tools/server/lifecycle.h"
+#include "payloads/sandbox-tools/server/run.h"
 #include "payloads/sandbox-tools/tools.h"
 
 static int answer_version(struct buf *reply, struct fail *fail)
@@ -23,7 +24,7 @@ static int answer_version(struct buf *reply, struct fail *fail)
 		return -1;
 	r = cli_answer(&req, reply);
 	rpc_request_release(&req);
-	return r < 0 ? fail_sys(fail, r, "cannot answer") : 0;
+	return r < 0 ? fail_sys(fail, r, "cannot make the reply") : 0;
 }
 
 static int check_health(const struct cli *cli)
@@ -56,6 +57,8 @@ static int stop(const struct cli *cli)
 
 	(void)cli;
 	if (r == 0)
+		r = place_check(&place, &fail);
+	if (r == 0)
 		r = service_stop(&place, io_in(SERVICE_STOP_MS), &fail);
 	return r < 0 ? cli_complain(&fail) : 0;
 }
@@ -72,7 +75,7 @@ static int serve(const struct cli *cli)
 const struct cli_command cli_start_server = {
 	"start-server",
 	"",
-	"start the server unless it runs, and show that it answers",
+	"start the server if it is not running, and check that it answers",
 	0,
 	check_health,
 };
@@ -88,7 +91,7 @@ const struct cli_command cli_stop_server = {
 const struct cli_command cli_server = {
 	"server",
 	"",
-	"be the server, in the foreground",
+	"run the server in the foreground",
 	0,
 	serve,
 };

@@ -28,8 +28,8 @@ static const char *type_name(const json_t *value)
 static const struct param *find_member(const json_t *params)
 {
 	static const struct param members[][2] = {
-		{{"_run_as", PARAM_USER, true}, {NULL, 0, false}},
-		{{"_run_as_user", PARAM_STRING, true}, {NULL, 0, false}},
+		{{"_run_as", PARAM_USER, PARAM_OPTIONAL}, {NULL, 0, PARAM_REQUIRED}},
+		{{"_run_as_user", PARAM_STRING, PARAM_OPTIONAL}, {NULL, 0, PARAM_REQUIRED}},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {

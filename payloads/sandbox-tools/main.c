@@ -45,6 +45,7 @@ static const struct cli_command *const commands[] = {
 	&cli_stop_server,
 	&cli_server,
 	&cli_healthcheck,
+	&cli_model_proxy,
 	&cli_version,
 	&cli_install,
 	&cli_uninstall,

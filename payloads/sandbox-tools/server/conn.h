@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections of the server: frames in, method calls, frames out. A connection that goes away
- * leaves its requests running; their answers are dropped. One whose client does not read its
- * answers has to wait with its other requests, and is closed when there is too much of that.
+ * Connections of the server: frames in, method calls, frames out. If a connection goes away, its
+ * requests go on; their replies are dropped. If a client does not read its replies, its other
+ * requests wait, and if too much is queued, the connection is closed.
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_SERVER_CONN_H
 #define PAYLOADS_SANDBOX_TOOLS_SERVER_CONN_H

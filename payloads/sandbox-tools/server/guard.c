@@ -78,7 +78,7 @@ static int regain(struct server *server, struct fail *fail)
 	if (server_write_pid(server, fail) < 0)
 		return -1;
 	renew_logs(server);
-	fprintf(stderr, "files in %s were removed, and are there again\n", server->place.dir);
+	fprintf(stderr, "files in %s were removed; they have been restored\n", server->place.dir);
 	guard_begin(server);
 	return 0;
 }
@@ -99,7 +99,7 @@ static bool check(struct server *server)
 		fprintf(stderr, "%s\n", fail.text);
 	if (fail.text[0] && fail.code != FAIL_OCCUPIED)
 		return false;
-	fprintf(stderr, "%s is not ours any more, exiting\n", server->place.dir);
+	fprintf(stderr, "%s no longer belongs to this server; exiting\n", server->place.dir);
 	server_stop_in(server, 0);
 	return true;
 }

@@ -18,7 +18,6 @@
 
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
-#include "payloads/sandbox-tools/server/service.h"
 
 #define PIDFD_OPEN_NUMBER 434 /* the same on every architecture; older kernels refuse it */
 #define BUSY_MS 50
@@ -339,7 +338,7 @@ static int refuse_gone(const struct service_start *start, struct fail *fail)
 
 static int refuse_busy(struct fail *fail)
 {
-	return fail_code(fail, FAIL_BUSY, "the server has as many connections as it can have");
+	return fail_code(fail, FAIL_BUSY, "the server has reached its limit of connections");
 }
 
 /* With the start lock held: descriptor or -1. */

@@ -79,7 +79,7 @@ static int find_given(struct place *place, struct fail *fail)
 	if (!given || !*given)
 		return 0;
 	if (given[0] != '/' && !getcwd(base, sizeof(base)))
-		return fail_sys(fail, errno, "cannot tell the working directory");
+		return fail_sys(fail, errno, "cannot determine the working directory");
 	if (set_dir(place, base, given, fail) < 0)
 		return -1;
 	tidy_path(place->dir);
@@ -168,7 +168,7 @@ int place_find(struct place *place, struct fail *fail)
 	if (given < 0)
 		return -1;
 	if (sys_program_path(program) < 0 || set_beside(&beside, program, fail) < 0)
-		return given ? 0 : fail_set(fail, "cannot tell where this program is");
+		return given ? 0 : fail_set(fail, "cannot determine the path of this program");
 	/* also for a server, which is told by the variable */
 	if (given && strcmp(place->dir, beside.dir) != 0)
 		return 0;
@@ -264,6 +264,16 @@ static int check_own(const struct place *place, struct fail *fail)
 	return 0;
 }
 
+/* What there is at that name, if that cannot be a directory of ours. */
+static int check_kind(const struct place *place, const struct stat *st, struct fail *fail)
+{
+	if (S_ISLNK(st->st_mode))
+		return distrust(place, fail, "it is a symbolic link");
+	if (!S_ISDIR(st->st_mode))
+		return distrust(place, fail, "it is not a directory");
+	return st->st_uid != geteuid() ? refuse_owner(place, st, fail) : 0;
+}
+
 /* What is there, if it could not be opened. */
 static int explain(
 	const struct place *place, int parent, const char *leaf, int error, struct fail *fail)
@@ -275,13 +285,27 @@ static int explain(
 			"Sandbox-tools server directory %.150s cannot be created "
 			"(" PLACE_VARIABLE " can name another)",
 			place->dir);
-	if (S_ISLNK(st.st_mode))
-		return distrust(place, fail, "it is a symbolic link");
-	if (!S_ISDIR(st.st_mode))
-		return distrust(place, fail, "it is not a directory");
-	if (st.st_uid != geteuid())
-		return refuse_owner(place, &st, fail);
+	if (check_kind(place, &st, fail) < 0)
+		return -1;
 	return fail_sys(fail, error, "cannot open '%s'", place->dir);
+}
+
+int place_check(const struct place *place, struct fail *fail)
+{
+	struct stat st;
+
+	if (lstat(place->dir, &st) < 0 || (S_ISDIR(st.st_mode) && st.st_uid == place->keeper))
+		return 0;
+	return check_kind(place, &st, fail);
+}
+
+/* One that its owner may not write to is no use to the owner. */
+static void open_to_owner(const struct place *place)
+{
+	struct stat st;
+
+	if (fstat(place->fd, &st) == 0 && (st.st_mode & S_IRWXU) != S_IRWXU)
+		fchmod(place->fd, (st.st_mode & 07777) | S_IRWXU);
 }
 
 static int open_own(struct place *place, struct fail *fail)
@@ -300,6 +324,7 @@ static int open_own(struct place *place, struct fail *fail)
 		return -1;
 	}
 	place_close_to_others(place);
+	open_to_owner(place);
 	/* what was made for one alone stays that, also when it has to be made again */
 	place->shares = place->shares && place_is_shared(place);
 	return 0;

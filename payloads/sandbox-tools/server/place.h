@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where the service keeps its files: the server directory and the names in it. Decides where that
- * is and whose, and makes it; everything in it is reached by the open directory, never by a path
- * that somebody could turn meanwhile. Starts and stops nothing.
+ * is and who owns it, and makes it. Everything in it is reached through the open directory, never
+ * by a path that somebody could redirect meanwhile. Starts and stops nothing.
  *
- * It is ".server" beside the program, unless a variable names another one. It is its user's alone,
- * with everything in it; but where a user other than root has the program in a directory of his own
- * that others can enter, it is for all who can run that program: they may connect, and use the
- * service with his rights.
+ * It is ".server" beside the program, unless a variable names another one. It is private to its
+ * user, with everything in it. One exception: if a user other than root has the program in their
+ * own directory, which others can enter, it is for all who can run that program: they may connect,
+ * and use the service with that user's rights.
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_SERVER_PLACE_H
 #define PAYLOADS_SANDBOX_TOOLS_SERVER_PLACE_H
@@ -33,7 +33,7 @@
 struct place {
 	char dir[PATH_MAX];
 	bool shares;  /* when it is made, it is for others, too */
-	uid_t keeper; /* whom it may belong to: us, or who has the program there for all */
+	uid_t keeper; /* who may own it: we, or the user who has the program there for all */
 	int fd;	      /* the directory, -1 before place_open */
 };
 
@@ -45,13 +45,16 @@ int place_find(struct place *place, struct fail *fail);
 int place_of(struct place *place, const char *program, struct fail *fail);
 /* The same for a directory that is known already; an absolute path. */
 int place_at(struct place *place, const char *dir, struct fail *fail);
-/* Opens it. With 'create' it is made when missing, with what is missing above it, it has to be our
-   own, every directory on the way to it one that nobody else can exchange (way.h), and it is closed
-   to those it is not for and rid of their files under our names. Without, nothing is changed, and
-   of what is used in it each thing is looked at by itself. Nothing of somebody else's is removed.
-   Returns 0, 1 when it does not exist (or is not ours to use and 'create' is false), -1 (code
-   FAIL_OCCUPIED when something else has its name). */
+/* Opens it. With 'create', it is made if it is missing, as is what is missing above it. It must be
+   our own, nobody else may be able to exchange a directory on the way to it (way.h), it is closed
+   to those it is not for, and their files under our names are removed. Without 'create', nothing is
+   changed, and each thing in it is checked when it is used. Nothing else that belongs to others is
+   removed. Returns 0, 1 when it does not exist (or is not ours to use and 'create' is false), -1
+   (code FAIL_OCCUPIED when something else has its name). */
 int place_open(struct place *place, bool create, struct fail *fail);
+/* Is there something else than a directory of the same user where it is to be? -1 with 'fail',
+   which names it; 0: no, or nothing is there. */
+int place_check(const struct place *place, struct fail *fail);
 /* Is what that user does in the open directory to be relied upon? */
 bool place_trusts(const struct place *place, uid_t uid);
 /* Is the open directory for others, too? */
@@ -71,9 +74,9 @@ int place_read_file(const struct place *place, const char *name);
 bool place_is_current(const struct place *place);
 /* Removes one file of the directory, if it is there. */
 void place_remove(const struct place *place, const char *name);
-/* For who finds, once it is erased, that its program was removed: the program's directory goes too,
-   if it is empty and closed to others, as ours are. Whoever removed the program could not remove it
-   while we were in it, or had done so before we made it again. */
+/* After place_erase(), for a server whose program was removed: removes the program's directory,
+   too, if it is empty and closed to others, as ours are. Whoever removed the program could not
+   remove the directory while we were in it, or had removed it before we made it again. */
 void place_remove_above(const struct place *place);
 /* Removes every file of ours and then, if it is empty, the directory (with the modification time
    of its parent kept). Nothing else in it is touched. Number of things removed. */

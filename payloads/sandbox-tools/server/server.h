@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The long-lived process: one thread, one socket, many connections, many requests under way. It
- * owns the files of the server directory while it lives. Methods reach it as call->host.
+ * The state of the long-lived process: one thread, one socket, many connections, many requests
+ * under way. It owns the files of the server directory while it lives. Its parts (conn, listen,
+ * guard) share this state, and methods reach it as call->host; run.h is its life.
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_SERVER_SERVER_H
 #define PAYLOADS_SANDBOX_TOOLS_SERVER_SERVER_H
@@ -50,14 +51,11 @@ struct server {
 	unsigned running; /* requests under way */
 
 	struct loop_watch signals;
-	struct loop_timer stop;
+	struct loop_timer stop; /* begins the shutdown; run.c says what it does then */
 	int64_t stop_deadline;
 	bool stopping;
 };
 
-/* Runs the server to its end: exit status. 'ready' is where the starter waits for "ok\n" or a
-   reason, -1 when nobody does. Leaves the environment without our own variables. */
-int server_run(const char *argv0, rpc_finder *find, int ready);
 /* Makes the server directory, if it has to be, and takes the lock in it, unless that is the one we
    hold: 0 or -1 with 'fail' (FAIL_OCCUPIED when another server has it, or the place is somebody
    else's); then nothing has changed for us. */

@@ -12,7 +12,6 @@
 #include "payloads/lib/frame.h"
 #include "payloads/lib/io.h"
 #include "payloads/lib/sys.h"
-#include "payloads/sandbox-tools/server/lifecycle.h"
 
 #define HELLO_MS 1000
 
