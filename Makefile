@@ -4,6 +4,7 @@
 #   make check     every test once, on private engines of their own
 #   make check-all all of every test, on every engine, with inspect_ai, on new minimal systems
 #   make soak      long campaigns: hours
+#   make differential   the same requests to inspect_ai's own in-container program and to ours
 #   make interop   of check-all: releases of inspect_ai from the Python index, on a private Docker
 #   make           build; then: make install PREFIX=/usr DESTDIR=...
 #   make lint | house | fuzz | bench | bench-faults | payload-arches | cover | dist | clean
@@ -188,6 +189,11 @@ interop: all
 	@$(SETUP) all
 	@t/interop/run.sh
 
+# What differs from the in-container program of a release of inspect_ai: nothing but by design.
+differential: payloads
+	@$(SETUP) all
+	@t/differential/run.sh
+
 bench: all $(B)/bench/floor $(B)/bench/trips
 	@$(SETUP) bench
 	@t/bench/bench.sh
@@ -244,6 +250,6 @@ dist:
 clean:
 	rm -rf build build-san build-cover dist
 
-.PHONY: all demo check check-all soak interop house unit fuzz fuzz-replay lint bench bench-faults cover format install \
+.PHONY: all demo check check-all soak differential interop house unit fuzz fuzz-replay lint bench bench-faults cover format install \
 	uninstall dist clean FORCE
 .DELETE_ON_ERROR:

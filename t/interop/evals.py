@@ -57,7 +57,7 @@ BOXES = {
     "debian": Box("bookworm", 0, 0, "/root"),
     "musl": Box("musl", 0, 0, "/root"),
     "user": Box("user", 1000, 1000, "/home/user"),
-    "user-service": Box("user", 1000, 1000, "/home/user", service="user"),
+    "user-service": Box("user", 1000, 1000, "/home/user", service="user", by_rule=True),
     "uid": Box("bookworm", 1234, 1235, "/", {"user": "1234:1235"}),
     "nocaps": Box("bookworm", 0, 0, "/root", NO_CAPABILITIES),
     "nocaps-user": Box("user", 1000, 1000, "/home/user", NO_CAPABILITIES, service="user"),
@@ -96,11 +96,13 @@ class Checks:
 # ---- before the tools are used ----
 
 
-def rules_file(service: str) -> str:
-    """The built-in rules, but for whose the service is."""
+def rules_file(box: Box) -> str | None:
+    """The built-in rules, as they are or but for whose the service is."""
+    if not box.by_rule:
+        return None
     rules = subprocess.run([SBINJECT, "rules"], check=True, capture_output=True, text=True).stdout
-    path = Path(f"{service}.yaml").absolute()
-    path.write_text(re.sub(r"(?m)^    use: .*", rf"\g<0>\n    service: {service}", rules))
+    path = Path(f"{box.service}.yaml").absolute()
+    path.write_text(rules.replace("service: auto", f"service: {box.service}"))
     return str(path)
 
 
@@ -108,7 +110,7 @@ def rules_file(service: str) -> str:
 def prepared() -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         box = BOXES[state.input_text]
-        config = rules_file(box.service)
+        config = rules_file(box)
         receipt = await sbinject_adapter.prepare(sandbox(), program=SBINJECT, config=config)
         state.store.set("receipt", vars(receipt))
         checks = Checks(state)
@@ -228,7 +230,7 @@ async def program_digest() -> str:
 async def still_prepared(checks: Checks, state: TaskState) -> None:
     receipt = state.store.get("receipt")
     checks.equal("the program is still ours", await program_digest(), receipt["sha256"])
-    config = rules_file(BOXES[state.input_text].service)
+    config = rules_file(BOXES[state.input_text])
     now = await sbinject_adapter.status(receipt["id"], program=SBINJECT, config=config)
     seen = (now.sha256, now.release, now.pid)
     wanted = (receipt["sha256"], receipt["release"], receipt["pid"])

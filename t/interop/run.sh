@@ -119,13 +119,6 @@ fetch() {
 
 # --- the engine, and what runs on it -------------------------------------------
 
-lock() {
-  mkdir -p "$SBINJECT_ENGINES/.lock"
-  exec 9>"$SBINJECT_ENGINES/.lock/run"
-  flock -n 9 || die "another test run is using '$SBINJECT_ENGINES'"
-  export SBINJECT_RUN_LOCKED=1
-}
-
 finish() {
   local status=$?
   trap '' INT TERM HUP EXIT
@@ -246,7 +239,7 @@ main() {
   trap finish EXIT
   trap 'exit 1' INT TERM HUP
   mkdir -p "$cache"
-  lock
+  lock_engines
   if fetch; then
     start_engine
     user_image >/dev/null

@@ -29,6 +29,8 @@ class Box:
     compose: dict[str, Any] = field(default_factory=dict)
     service: str = "root"
     """Whose the service is, where sbinject prepares it."""
+    by_rule: bool = False
+    """It takes a rule of its own for that; the built-in ones decide for themselves."""
     script: Callable[["Box"], list["Call"]] = lambda box: brief(box)
 
 

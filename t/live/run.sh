@@ -197,13 +197,6 @@ run_engine() {
 
 # --- the whole --------------------------------------------------------------
 
-lock() {
-  mkdir -p "$SBINJECT_ENGINES/.lock"
-  exec 9>"$SBINJECT_ENGINES/.lock/run"
-  flock -n 9 || die "another test run is using '$SBINJECT_ENGINES'"
-  export SBINJECT_RUN_LOCKED=1
-}
-
 build_images() {
   local engine images
   mapfile -t images < <(for engine in $engines; do images_for "$engine"; done | sort -u)
@@ -269,7 +262,7 @@ main() {
   local engine
   options "$@"
   [ "$(id -u)" -eq 0 ] || die "needs root to run private engines"
-  lock
+  lock_engines
   results=${logs:-$here/../../build/check}/live
   rm -rf "$results"
   mkdir -p "$results"
