@@ -3,10 +3,10 @@
  * adversary: a process inside a container that does its worst while sbinject works on it. Run as
  * "adversary ATTACK [DIRECTORY]" it repeats one attack until it is terminated, and says on stdout,
  * about once a second, how many rounds it has done: "rounds N". DIRECTORY is a path of the host,
- * for links that must lead nobody there. What has to be impossible it tells when it succeeds:
+ * for links that must lead nobody there. If something succeeds that must be impossible, it prints
  * "reached WHAT". Under any other name it is the impostor: what an attack has put where somebody
- * else's program is expected, and it leaves a mark when root runs it. "adversary answers" lists how
- * that can lie.
+ * else's program is expected, and it leaves a mark when root runs it. "adversary answers" lists the
+ * lies that it can be made to give.
  */
 #ifndef T_ADVERSARY_ADVERSARY_H
 #define T_ADVERSARY_ADVERSARY_H

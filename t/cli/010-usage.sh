@@ -88,7 +88,7 @@ for args in "probe x y" "ls x" "pipe x y" "call x y {} z" "payloads x" "rules a 
   # shellcheck disable=SC2086
   sb $args
   exits "'$args': exit 2" 2
-  one_line "'$args': one argument too many" "'sbinject ${args%% *}( [][A-Z. ]*[^ ])?'"
+  one_line "'$args': one argument too many" "unexpected argument '[a-z]+'; usage: sbinject ${args%% *}( [][A-Z. ]*[^ ])?"
 done
 sb call x version '[1]'
 exits "call: PARAMS that are no object: exit 2" 2

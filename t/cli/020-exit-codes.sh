@@ -36,7 +36,7 @@ fails() {
 fails "an unknown option" 2 usage "unknown option '--nope'" web --nope
 fails "an unknown option first" 2 usage "unknown option '--nope'" --nope web
 fails "a value that is none" 2 usage "--jobs: 'x'" --jobs x web
-fails "an option of another command" 2 usage "'inject' takes no --all" --all web
+fails "an option of another command" 2 usage "'inject' does not accept --all" --all web
 fails "no container" 2 usage "usage: sbinject inject" inject
 fails "no container and no command" 2 usage "no container given; see 'sbinject --help'" --quiet
 fails "no container after --" 2 usage "no container given" -q --
@@ -47,11 +47,11 @@ for blank in '' ' ' $'\n\r\n\t'; do
 done
 sb call web m '{"a": 123456789012345678901}'
 exits "a number beyond what JSON libraries take: exit 2" 2
-one_line "a number beyond what JSON libraries take: said so" "PARAMS cannot be read.*too big"
-fails "a digest that is cut" 2 usage "sha256= takes all 64 digits" --require sha256=94c86acb7029 web
-fails "a digest of others than digits" 2 usage "sha256= takes all 64 digits" \
+one_line "a number beyond what JSON libraries take: said so" "PARAMS is not valid JSON.*too big"
+fails "a digest that is cut" 2 usage "sha256= must be all 64 digits" --require sha256=94c86acb7029 web
+fails "a digest of others than digits" 2 usage "sha256= must be all 64 digits" \
   --require "sha256=$(printf 'X%.0s' {1..64})" web
-fails "a wire version that is no number" 2 usage "wire= takes a number" --require wire=1.0 web
+fails "a wire version that is no number" 2 usage "wire= must be a number" --require wire=1.0 web
 
 rules=$tmp/rules.yaml
 cat >"$rules" <<'END'
@@ -68,9 +68,9 @@ printf 'version: 1\n\tx' >"$rules"
 fails "a file that is no YAML" 2 usage "$rules:2:1: " --config "$rules" web
 : >"$rules"
 fails "an empty rules file" 2 usage "$rules:" --config "$rules" web
-fails "a missing rules file" 2 usage "no '$tmp/none.yaml' \(--config\)" --config "$tmp/none.yaml" web
+fails "a missing rules file" 2 usage "'$tmp/none.yaml' does not exist \(from --config\)" --config "$tmp/none.yaml" web
 SBINJECT_CONFIG=$tmp/none.yaml \
-  fails "a missing rules file by SBINJECT_CONFIG" 2 usage "'$tmp/none.yaml' \(SBINJECT_CONFIG\)" web
+  fails "a missing rules file by SBINJECT_CONFIG" 2 usage "'$tmp/none.yaml' does not exist \(from SBINJECT_CONFIG\)" web
 fails "a directory as rules file" 2 usage "'$tmp'" --config "$tmp" web
 
 sb inject --json -H "$tmp/none.sock" $'a\xffb' $'c\xc3\xa9'
@@ -80,19 +80,19 @@ is "names are told as given, and escaped where no JSON can hold them" \
 # ---- 2: settings of the engine that mean nothing to us ----
 
 DOCKER_HOST=ssh://me@far fails "DOCKER_HOST=ssh://" 2 usage \
-  "DOCKER_HOST: 'ssh://me@far': ssh is not spoken; forward the socket" web
+  "DOCKER_HOST: 'ssh://me@far': ssh:// is not supported; forward the socket" web
 CONTAINER_HOST=ssh://me@far/run/podman/podman.sock fails "CONTAINER_HOST=ssh://" 2 usage \
-  "CONTAINER_HOST: 'ssh://me@far/run/podman/podman.sock': ssh is not spoken" web
+  "CONTAINER_HOST: 'ssh://me@far/run/podman/podman.sock': ssh:// is not supported" web
 DOCKER_HOST=npipe:////./pipe/docker_engine fails "DOCKER_HOST=npipe://" 2 usage \
-  "DOCKER_HOST: 'npipe:////./pipe/docker_engine' is not understood" web
+  "DOCKER_HOST: 'npipe:////./pipe/docker_engine' is not supported" web
 for url in foo:99999 foo:0 foo:bar foo: 'tcp://a b' 'tcp://[::1' 'tcp://[]:1' unix:/run/x.sock http:/x \
   'tcp://a?b' 'tcp://a:1/b#c' 'tcp://:1' $'tcp://a\tb'; do
-  fails "--host '$url'" 2 usage "--host: '.*' is not understood; use unix:///PATH or tcp://HOST:PORT" \
+  fails "--host '$url'" 2 usage "--host: '.*' is not supported; use unix:///PATH or tcp://HOST:PORT" \
     --host "$url" web
 done
 DOCKER_HOST=unix://some/where fails "a relative socket" 2 usage "DOCKER_HOST: .*absolute path" web
 long=/$(printf '%0120d' 0)
-fails "a socket path that is too long" 2 usage "--host: .*longer" --host "unix://$long" web
+fails "a socket path that is too long" 2 usage "--host: .*too long for a socket" --host "unix://$long" web
 DOCKER_HOST=tcp://127.0.0.1:1 DOCKER_TLS_VERIFY=1 DOCKER_CERT_PATH=$tmp/nocerts \
   fails "no certificates" 2 usage "DOCKER_TLS_VERIFY .*'$tmp/nocerts/ca.pem'" web
 DOCKER_HOST=tcp://127.0.0.1:1 DOCKER_TLS_VERIFY=0 DOCKER_CERT_PATH=$tmp/nocerts \
@@ -111,7 +111,7 @@ DOCKER_CONFIG=$tmp/docker fails "a broken docker configuration" 2 usage \
 
 none=$tmp/none.sock
 DOCKER_HOST=unix://$none fails "no socket" 3 no-engine \
-  "web: cannot reach the engine at 'unix://$none' \(from DOCKER_HOST\): there is no such socket" web
+  "web: cannot reach the engine at 'unix://$none' \(from DOCKER_HOST\): no such socket" web
 fails "no socket, --host" 3 no-engine "'unix://$none' \(from --host\)" --host "unix://$none" web
 fails "no socket, a bare path" 3 no-engine "'unix://$none' \(from --host\)" --host "$none" web
 CONTAINER_HOST=unix://$none fails "no socket, CONTAINER_HOST" 3 no-engine \
@@ -129,11 +129,11 @@ DOCKER_CONFIG=$tmp/docker DOCKER_CONTEXT=default CONTAINER_HOST=unix://$none \
   fails "the context 'default' looks on" 3 no-engine "\(from CONTAINER_HOST\)" web
 
 python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$tmp/dead.sock"
-fails "a dead socket" 3 no-engine "'unix://$tmp/dead.sock' .*nothing listens there" \
+fails "a dead socket" 3 no-engine "'unix://$tmp/dead.sock' .*nothing is listening there" \
   --host "$tmp/dead.sock" web
 : >"$tmp/file"
 fails "not a socket" 3 no-engine "'unix://$tmp/file' \(from --host\): " --host "$tmp/file" web
-fails "a closed port" 3 no-engine "'tcp://127.0.0.1:1' \(from --host\): nothing listens" \
+fails "a closed port" 3 no-engine "'tcp://127.0.0.1:1' \(from --host\): nothing is listening" \
   --host tcp://127.0.0.1:1 web
 fails "ls" 3 no-engine "cannot reach the engine at 'unix://$none'" ls --host "$none"
 fails "probe" 3 no-engine "web: cannot reach" probe --host "$none" web

@@ -51,7 +51,7 @@ is "--json says unknown of those" "$rc $(jq -c '[.name, .unknown, (.sha256 | typ
   xargs)" "0 [none,null,null] [other,null,string] [loop,true,null] [hangup,true,null] [last,null,string]"
 is "--json has no null" "$(grep -c null "$tmp/run.out")" 0
 sb -v ls --look
-like "-v says why" "$err" "note: loop: docker refuses to look at a file"
+like "-v says why" "$err" "note: loop: docker refuses to examine a file"
 
 engine 3 stuck 1 other 3 stuck2 0 last
 since=$SECONDS
@@ -92,7 +92,7 @@ SERVER='Docker/20.10.24 (linux)' engine 1 plain 6 mounts 1 last
 sb -v ls --look
 is "one that the engine cannot look into safely has a ?" "$rc $(services)" \
   "0 plain:abababababab mounts:? last:abababababab"
-like "-v says why that is unsafe" "$err" "note: mounts: docker 20.10.24 cannot look into .*CVE-2026-42306"
+like "-v says why that is unsafe" "$err" "note: mounts: docker 20.10.24 cannot safely look into .*CVE-2026-42306"
 is "it is neither looked into nor paused" "$(grep -cE '/6[0-9]*/(archive|pause)' "$tmp/requests")" 0
 
 # A label of 17 MiB, as an image may bring along.

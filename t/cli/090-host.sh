@@ -48,7 +48,7 @@ for args in "rules --check $tmp/rules.yaml" "-c $tmp/rules.yaml -H $tmp/none web
   sb $args
   exits "rules open to others, ${args%% *}: exit 2" 2
   one_line "rules open to others, ${args%% *}: what to do" \
-    "'$tmp/rules.yaml' can be written to by others \(mode 0606\).*'chmod go-w' it"
+    "'$tmp/rules.yaml' is writable by others \(mode 0606\).*'chmod go-w' on it"
 done
 chmod go-w "$tmp/rules.yaml"
 sb rules --check "$tmp/rules.yaml"

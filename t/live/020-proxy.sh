@@ -129,7 +129,7 @@ test_selection() {
 test_parent() {
   bash -c 'python3 "$1" --listen "$2" --to /nonexistent & sleep 0.5; exit' _ \
     "$top/t/live/proxy.py" "$tmp/orphan.sock"
-  for _ in $(seq 50); do
+  for _ in $(seq 600); do
     curl -s -m 1 --unix-socket "$tmp/orphan.sock" http://d/ || [ $? -ne 7 ] || break
     sleep 0.05
   done

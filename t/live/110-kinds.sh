@@ -103,7 +103,10 @@ mend() {
 # left ID: all that differs from the image. Podman changes /etc when it starts a container; and the link
 # that the image had at the home's name is gone, which is nothing left.
 left() {
-  ctr_diff "$ENGINE" "$1" | sed '\|^C /etc$|d' | if [ "$image" = planted ]; then sed '/^A/!d'; else cat; fi
+  local but='^C /etc$'
+  # a service that is the user's cannot put back the time of a directory that is root's
+  [[ $host$config != *CapDrop*User* ]] || but="$but|^C /var(/tmp)?\$"
+  ctr_diff "$ENGINE" "$1" | { grep -vE "$but" || :; } | if [ "$image" = planted ]; then sed '/^A/!d'; else cat; fi
   find "$bind" "$open" -mindepth 1
 }
 

@@ -23,15 +23,15 @@ before=$(ctr_diff "$ENGINE" "$id")
 
 fails 'unknown container' 4 "no container 'sbt-none'" "$SBINJECT" sbt-none
 fails 'several, one unknown' 8 "no container 'sbt-none'" "$SBINJECT" "$name" sbt-none
-fails 'a mistyped command injects nothing' 4 'if a command was meant' "$SBINJECT" rm "$name"
-fails 'a mistyped command on its own' 4 "no container 'sbt-list'.*if a command was meant" \
+fails 'a mistyped command injects nothing' 4 'if you meant a command' "$SBINJECT" rm "$name"
+fails 'a mistyped command on its own' 4 "no container 'sbt-list'.*if you meant a command" \
   "$SBINJECT" sbt-list
 run "$SBINJECT" -- sbt-list
 is 'what cannot be a command is not taken for one' "$rc $(grep -c 'a command' <<<"$err")" '4 0'
 "$SBINJECT" remove "$name" >/dev/null
-fails 'a slash behind the name' 2 "'$name/' cannot be a container's name" "$SBINJECT" "$name/"
+fails 'a slash behind the name' 2 "'$name/' is not a valid container name" "$SBINJECT" "$name/"
 run "$SBINJECT" status "/$name"
-is 'a slash before the name: as none' "$rc $err" "7 sbinject: /$name: not injected; 'sbinject inject' does it"
+is 'a slash before the name: as none' "$rc $err" "7 sbinject: /$name: not injected; run 'sbinject inject' first"
 run "$SBINJECT" --json sbt-none
 is 'json: failure is one object' "$(jq -c '[.container,.ok,.code,.exit]' <<<"$out")" '["sbt-none",false,"no-container",4]'
 
@@ -60,7 +60,7 @@ rules:
   - when: {os: windows}
     use: tools-amd64
 Y
-fails 'no rule' 5 'no rule of .*os=linux' "$SBINJECT" -c "$tmp/no.yaml" "$name"
+fails 'no rule' 5 'no rule in .*os=linux' "$SBINJECT" -c "$tmp/no.yaml" "$name"
 
 sed 's/windows/linux/; s/tools-amd64/tools-pdp11/' "$tmp/no.yaml" >"$tmp/none.yaml"
 fails 'not built in' 5 "payload 'tools-pdp11' is not built into this sbinject" \

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Goal: whatever the engine does wrong with whichever request of an injection ends in time, in the right
-# exit code and in one line, and leaves nothing inside; once the engine is well again, a second run
-# succeeds.
+# Goal: whatever the engine does wrong with any request of an injection, sbinject ends in time, with
+# the right exit code and one line, and leaves nothing inside; once the engine is well again, a
+# second run succeeds.
 # tier: sample
 # images: busybox
 # timeout: 2400

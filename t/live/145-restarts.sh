@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Goal: an engine that restarts before or after any request, and connections cut at any byte, end in the
-# right exit code in time and in one line: success only where the service is there, and nothing left
-# that the line does not tell of.  A second run repairs everything.
+# Goal: an engine that restarts before or after any request, and connections cut at any byte, end in
+# the right exit code, in time and in one line: success only if the service is there, and nothing is
+# left that the line does not report. A second run repairs everything.
 # tier: sample
 # soak: CUTS=300
 # engines: docker20 podman43 podman43-rootless docker28 podman58

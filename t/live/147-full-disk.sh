@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Goal: where the disk of the container's root is full, or fills up during the upload or later, the
-# injection fails with exit code 5 and one line that says so, and leaves nothing that the line does not
-# tell of.  Once there is room, all of it can be removed and the next run succeeds.  What has been
+# Goal: if the disk of the container's root is full, or fills up during the upload or later, the
+# injection fails with exit code 5 and one line that says so, and leaves nothing that the line does
+# not report. Once there is room, all of it can be removed and the next run succeeds. What was
 # injected before is found and removed on a full disk, too.
 # tier: check
 # engines: docker20-small

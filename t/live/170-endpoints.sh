@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Goal: the engine is found as the settings say, over TLS too, and -v tells which and why.
+# Goal: the engine is found as the settings say, over TLS, too, and -v says which setting chose it.
 # tier: check
 # engines: docker20-tls
 # images: scratch mislabel arm64

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: whatever is mounted where hosts look for the program, the service is placed, found, used and
-# removed; where no file can stand, a link does, and where no name can stand, that is told.
+# removed; where no file can be, a link is, and where nothing can be, the output says so.
 # tier: check
 # engines: docker20 podman43-rootless
 # images: scratch busybox
@@ -26,6 +26,7 @@ as_root() { exec_opts='{"User":"0:0"}' ctr_exec "$ENGINE" "$id" "$@"; }
 # left DIR: what stands there. Only busybox can tell.
 left() { [ "$image" != busybox ] || as_root find "$1" -mindepth 1; }
 
+declare -A adopted_by=([file]=inspect_ai [link]='inspect_ai up to 0.3.262' [none]=none)
 # mounted NAME DIR HOSTCONFIG PLACED [HOME] [IMAGE] [CONFIG]
 mounted() {
   local name id before dir=$2 placed=$4 home=${5:-/.sbinject} image=${6:-busybox} json there in_mount
@@ -36,12 +37,13 @@ mounted() {
   run "$SBINJECT" --json "$name"
   json=$out
   is "$1: inject" "$(jq -c '[.ok,.result,.placed,.home]' <<<"$json")" "[true,\"injected\",\"$placed\",\"$home\"]"
+  is "$1: who will use it" "$(jq -r .adopted_by <<<"$json")" "${adopted_by[$placed]}"
   [ "$rc" -eq 0 ] || diag "$err"
   case $placed in
     none)
       is "$1: no path is claimed" "$(jq -c .path <<<"$json")" null
       run "$SBINJECT" "$name"
-      like "$1: the line says so" "$out" "no name at '$path'"
+      like "$1: the line says so" "$out" "not at '$path'"
       ;;
     *)
       is "$1: path" "$(jq -r .path <<<"$json")" "$path"
@@ -54,12 +56,14 @@ mounted() {
     link,busybox) is "$1: a link in a closed directory" "$(as_root stat -c '%F %u' "$path" "${path%/*}"; as_root stat -c %a "${path%/*}")" $'symbolic link 0\ndirectory 0\n700' ;;
   esac
   run "$SBINJECT" --json status "$name"
-  is "$1: status" "$(jq -c '[.healthy,.placed,.path == null]' <<<"$out")" \
-    "[true,\"$placed\",$([ "$placed" = none ] && echo true || echo false)]"
+  is "$1: status" "$(jq -c '[.healthy,.placed,.adopted_by,.path == null]' <<<"$out")" \
+    "[true,\"$placed\",\"${adopted_by[$placed]}\",$([ "$placed" = none ] && echo true || echo false)]"
   run "$SBINJECT" call "$name" remote_version
   like "$1: call" "$out" '"result"'
   run "$SBINJECT" --json "$name"
   is "$1: inject again" "$(jq -c '[.result,.placed]' <<<"$out")" "[\"already\",\"$placed\"]"
+  run "$SBINJECT" --client 'inspect_ai 0.3.285' "$name"
+  is "$1: inspect_ai is warned of a link" "$(grep -c 'do not use a link' <<<"$err")" "$([ "$placed" = link ] && echo 1 || echo 0)"
   ok "$1: remove" "$SBINJECT" remove "$name"
   is "$1: nothing is left" "$(ctr_diff "$ENGINE" "$id")" "$before"
   is "$1: nor in the mount" "$(left "$dir")" "$in_mount"
@@ -116,7 +120,7 @@ case $ENGINE in
     # U makes it the container's user's, who could exchange what is in it
     mounted 'read-only root, tmpfs of a user' /run '{"ReadonlyRootfs":true,"Tmpfs":{"/run":"U"}}' file /tmp/.sbinject busybox '{"User":"1000"}'
     refused 'read-only root, all tmpfs of a user' '{"ReadonlyRootfs":true,"Tmpfs":{"/run":"U","/tmp":"U","/var/tmp":"U"}}' \
-      "'/run' is given to a user who could exchange the program" '{"User":"1000"}'
+      "'/run' is owned by a user who could replace the program" '{"User":"1000"}'
     refused 'read-only root, tmpfs given away later' '{"ReadonlyRootfs":true}' "'/run' belongs to user 1000" '{}' chown 1000 /run
     ;;
 esac

@@ -91,7 +91,7 @@ clean plain
 fails 'call before inject' 7 'not injected' "$SBINJECT" --graft call "$name" remote_version
 fails 'pipe before inject' 7 'not injected' "$SBINJECT" --graft pipe "$name"
 run "$SBINJECT" --graft "$name"
-like 'the line says that there is no name' "$out" "no name at '$path'"
+like 'the line says that there is no name' "$out" "not at '$path'"
 run "$SBINJECT" ls --look
 like 'ls cannot tell' "$out" "$name .* \?"
 

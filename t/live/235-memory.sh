@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Goal: in a container that may have little memory, what nobody asks for costs neither the service nor
-# the jobs that say it; and what is left out is told, with the limit that there was. On cgroup
-# v1 rootless engines limit nothing, and are left out.
+# Goal: in a container with little memory, output that nobody asks for harms neither the service nor
+# the jobs that write it; what is left out is reported, with the limit. On cgroup v1, rootless
+# engines limit nothing, and are left out.
 # tier: check
 # engines: docker20 docker26 docker28 podman43 podman54 podman58
 # images: busybox

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Goal: while somebody inside who is not root does his worst, every success is true as the host sees
-# it, every failure is a clear refusal in time, root runs nothing of his, nothing leaves the
-# container, and once he is gone all works again; for root's service, and the container's user's.
+# Goal: while a user inside who is not root does all the harm possible, every success is true as the
+# host sees it, every failure is a clear refusal in time, root runs nothing of that user's, nothing
+# leaves the container, and afterwards all works again; for root's service, and the container's
+# user's.
 # tier: check
 # soak: ROUNDS=20
 # engines: docker28 podman43-rootless

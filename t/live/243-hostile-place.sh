@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: whoever can write above a directory for temporary files, or was there first after a restart,
-# cannot bring the service to run a command for him; what root inside removes of it is there again,
-# with its jobs and shells.
+# cannot make the service run a command for them; what root inside removes of the service is
+# restored, with its jobs and shells.
 # tier: check
 # soak: ROUNDS=20 CLEANED=100
 # engines: docker28 podman43

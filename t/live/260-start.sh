@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Goal: --start brings the payload into a container that does not run, starts it, and has the service
-# there; what cannot be started is told with exit 4, and what stays behind is told, too.
+# Goal: --start brings the payload into a container that is not running, starts it, and has the
+# service there; a container that cannot be started is exit code 4, and what is left behind is
+# reported.
 # tier: check
 # images: busybox scratch
 # shellcheck source=t/live/lib.sh
@@ -17,7 +18,7 @@ for kind in scratch busybox; do
   run "$SBINJECT" --json "$name"
   is "$kind, created: refused without --start" "$rc $(result .code)" '4 no-container'
   run "$SBINJECT" -n --start "$name"
-  like "$kind, created: dry run" "$out" "would start it and inject"
+  like "$kind, created: dry run" "$out" "would start the container and inject"
   like "$kind, created: a dry run starts nothing" "$(state "$id")" '^(created|configured)$'
   SBINJECT_TRACE=http run "$SBINJECT" --json --start "$name"
   is "$kind, created: injected" "$rc $(result .result)" '0 injected'

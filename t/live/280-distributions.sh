@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Goal: injection and a call of every tool work in real userlands of several distributions and ages,
-# as t/validate.sh tells, which anybody can run over images of their own.
+# Goal: injection and a call of every tool work in real userlands of several distributions and ages;
+# anybody can run the same check, t/validate.sh, over their own images.
 # tier: check
 # engines: docker28 podman58
 # images: bullseye bookworm trixie forky sid musl busybox distroless scratch

@@ -17,7 +17,8 @@ refuses() { # refuses NAME WORDS: root uses nothing of it and changes nothing
   pre=$(listing)
   out=$(call remote_version 2>&1); fits "$1: refused, and why" "$?:$out" "1:error: Sandbox-tools server directory /tmp/d cannot be trusted: $2.*"
   is '… and nothing was touched' "$(servers):$(listing)" "0:$pre"
-  in_world stop-server; is '… nor by stopping' "$?:$(listing)" "0:$pre"
+  out=$(in_world stop-server 2>&1); fits '… nor stopped, and why' "$?:$out" "1:error: Sandbox-tools server directory /tmp/d cannot be trusted: $2.*"
+  is '… and again nothing was touched' "$(listing)" "$pre"
   rm -rf "$R"/tmp/* "$R"/tmp/.[!.]*
 }
 
@@ -32,6 +33,7 @@ mkdir "$R/tmp/e"; ln -s e "$D"; refuses 'a link of root' 'it is a symbolic link'
 ln -s /nowhere "$D"; refuses 'a dangling link' 'it is a symbolic link'
 mkfifo "$D"; refuses 'a FIFO' 'it is not a directory'
 echo x >"$D"; refuses 'a file' 'it is not a directory'
+mkdir -m 500 "$D"; serves 'a directory that its owner may not write to'
 mkdir "$D"
 ln -s /etc/shadow "$D/server-stderr.log"
 ln -s /etc/new "$D/server-stdout.log"

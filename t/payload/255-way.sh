@@ -25,7 +25,7 @@ open_to_others() { echo "'$1' is open to others"; }
 of_other() { echo "'$1' belongs to user 65534"; }
 
 chmod 777 "$R/var/tmp"; refused 'the directory above the program is open to others' "$(open_to_others /var/tmp)"
-fits '… the message says what to do' "$(echo "$out" | jq -r .what)" "* replace '$(dirname $CONTRACT)': 'chmod +t' it"
+fits '… the message says what to do' "$(echo "$out" | jq -r .what)" "* replace '$(dirname $CONTRACT)'; run 'chmod +t' on it"
 mkdir -m 700 "$(dirname "$R$CONTRACT")"; refused 'also if that of the program is there' "$(open_to_others /var/tmp)"; rmdir "$(dirname "$R$CONTRACT")"
 chmod 775 "$R/var/tmp"; refused '… open to a group' "$(open_to_others /var/tmp)"
 chmod 1777 "$R/var/tmp"; chown 65534 "$R/var/tmp"; refused '… sticky, but of another user' "$(of_other /var/tmp)"

@@ -66,6 +66,8 @@ put_user
 is 'a first one that fails leaves nothing' "$(user_install '.start=["no-such-command"]' | short):$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" '[false,null,null,null,"start"]:'
 n=$(user_install | jq -r .nonce)
 is 'one of another run is not taken back, and said to stand' "$(user_spec ".born=.nonce|.discard=[]" | brought uninstall | jq -c '[.ok,.removed,.stands]'):$(servers)" '[true,0,true]:1'
+put; printf '{"nonce":"%s","home":"/.sbinject","discard":["%s"]}\n' "$(nonce)" "$STAGED" | env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" uninstall >/dev/null
+is 'a run of root that failed takes back its own delivery alone' "$(ls "$R/.sbinject" | tr '\n' ' '):$(servers):$(user_spec | brought status | jq -c .server.running)" 'current lock user :1:true'
 is 'one whose receipt was lost can be taken back' "$(user_spec ".born=\"$n\"|.discard=[]" | brought uninstall | jq -c '[.ok,.stands]'):$(servers):$(ls -A "$R/tmp" "$R/var/tmp" | grep -v :)" '[true,null]:0:'
 put; printf '{"nonce":"%s","home":"/.sbinject","discard":["%s"],"user_gone":true}\n' "$(nonce)" "$STAGED" | env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" uninstall >/dev/null
 is "… and what was brought for it" "$(users_listing)" "$before"

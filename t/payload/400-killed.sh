@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Goal: a server killed in the middle of calls: each caller is told at once, what it had running is
-# ended, the next call starts afresh, and what is no business of the server goes on.
+# Goal: a server killed in the middle of calls: each caller gets an error at once, what the server
+# was running is ended, the next call starts afresh, and everything else goes on.
 # tier: check
 . "$(dirname "$(realpath "$0")")/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Goal: what a container may lack (/tmp, /proc, /dev, a root to write to) costs no more than what
-# needs it.
+# Goal: if a container lacks something (/tmp, /proc, /dev, a writable root), only what needs it
+# fails.
 # tier: check
 # shellcheck disable=SC2154	# state, code and polls are set by follow
 . "$(dirname "$(realpath "$0")")/lib.sh"
@@ -35,7 +35,7 @@ pid=$(start 'yes'); sleep 0.3; rpc exec_remote_kill "{\"pid\":$pid}" | jq -e .re
 fits 'the editor works' "$(rpc text_editor '{"command":"create","path":"/f","file_text":"a\n"}')" '*created*'
 fits '… and edits' "$(rpc text_editor '{"command":"str_replace","path":"/f","old_str":"a","new_str":"b"}')" '*edited*'
 fits '… and undoes' "$(rpc text_editor '{"command":"undo_edit","path":"/f"}')" '*undone*'
-fits 'no shells: it says so' "$(rpc bash_session_new_session | jq -r .error.message)" 'OSError(2, *no pseudo terminal*'
+fits 'no shells: it says so' "$(rpc bash_session_new_session | jq -r .error.message)" 'OSError(2, *cannot get a pseudo terminal*'
 fits 'an MCP server starts' "$(rpc mcp_launch_server '{"server_params":{"command":"cat"}}')" '*"result": 0*'
 fits '… gets messages' "$(rpc mcp_send_notification '{"session_id":0,"notification":{"jsonrpc":"2.0","method":"x"}}')" '*"result": null*'
 fits '… and ends' "$(rpc mcp_kill_server '{"session_id":0}')" '*"result": null*'
