@@ -716,6 +716,16 @@ def trial_bytes(service, port):
     print(body_of(read_all(sock)).decode())
 
 
+def trial_number(service, port):
+    """A number that is longer than what is written of a request at a time."""
+    host = Host(service)
+    number = "1." + "0" * 200000
+    sock = ask(port, post(CHAT, '{"model": "m", "messages": [], "n": %s}' % number))
+    name, request = host.take()
+    host.answer(name, '{"result": "%s"}' % (f'"n": {number},' in request))
+    print(body_of(read_all(sock)).decode())
+
+
 def trial_garbage(service, port, count):
     """What is no request, in many ways; then one that is."""
     import random

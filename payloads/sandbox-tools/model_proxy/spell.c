@@ -108,13 +108,15 @@ static int spell_quoted(struct spell *spell, struct buf *out, size_t enough)
 	return r;
 }
 
-/* Outside of them, to the opening one or a blank. */
-static int spell_tokens(struct spell *spell, struct buf *out)
+/* Outside of them, to the opening one or a blank. A number can be as long as a whole body. */
+static int spell_tokens(struct spell *spell, struct buf *out, size_t enough)
 {
-	const char *start = spell->at;
+	const char *start = spell->at, *end = spell->end;
 	int r;
 
-	while (spell->at < spell->end && !memchr("\" \t\r\n,:", *spell->at, 7))
+	if ((size_t)(end - start) > enough - out->len)
+		end = start + (enough - out->len);
+	while (spell->at < end && !memchr("\" \t\r\n,:", *spell->at, 7))
 		spell->at++;
 	r = buf_add(out, start, (size_t)(spell->at - start));
 	while (r == 0 && spell->at < spell->end && memchr(" \t\r\n,:", *spell->at, 6)) {
@@ -137,7 +139,7 @@ int spell_some(struct spell *spell, struct buf *out, size_t enough)
 		} else if (spell->quoted) {
 			r = spell_quoted(spell, out, enough);
 		} else {
-			r = spell_tokens(spell, out);
+			r = spell_tokens(spell, out, enough);
 		}
 	}
 	return r;
