@@ -342,6 +342,40 @@ struct jsontext jsontext_get(const struct jsontext *object, const char *name)
 	return found;
 }
 
+/* Past a number, if there is one: how many digits it has as an integer, 0 for any other. */
+static size_t skip_number(struct scan *s)
+{
+	const char *start = s->p;
+	size_t len;
+
+	while (s->p < s->end && memchr("0123456789+-.eE", *s->p, 15))
+		s->p++;
+	len = (size_t)(s->p - start);
+	if (len == 0 || scalar_kind(start, len) != JSONTEXT_INTEGER)
+		return 0;
+	return len - (*start == '-');
+}
+
+size_t jsontext_digits(const struct jsontext *value)
+{
+	struct scan s = {value->at, value->at + value->len};
+	size_t most = 0;
+
+	while (s.p < s.end) {
+		const char *start = s.p;
+		size_t digits;
+
+		if (*s.p == '"') {
+			skip_string(&s);
+			continue;
+		}
+		digits = skip_number(&s);
+		most = digits > most ? digits : most;
+		s.p += s.p == start;
+	}
+	return most;
+}
+
 /* ---- characters of a checked string ---- */
 
 /* The character at 'p' as UTF-8, U+FFFD for what is none; its length in *used. */

@@ -51,6 +51,9 @@ struct jsontext jsontext_get(const struct jsontext *object, const char *name);
 /* Is it a string with this content (ASCII)? */
 bool jsontext_is(const struct jsontext *value, const char *content);
 
+/* How many digits the longest integer in it has, however deep inside; not of those in strings. */
+size_t jsontext_digits(const struct jsontext *value);
+
 /* The character at *at, which moves on, inside the quotes of a string; before 'end'. Half a
    surrogate pair stands for itself, and U+FFFD for what is not UTF-8. */
 uint32_t jsontext_char(const char **at, const char *end);

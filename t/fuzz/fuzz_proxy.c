@@ -91,6 +91,7 @@ static void check_value(const struct jsontext *value, enum spelling spelling)
 		need(once.data[i] >= ' ' && once.data[i] < 0x7f);
 	need(jsontext_copy(value, &before) == 0 && jsontext_read(once.data, once.len, &again));
 	need(jsontext_copy(&again, &after) == 0 && is_equal(&before, &after));
+	need(jsontext_digits(value) == jsontext_digits(&again));
 	buf_release(&once);
 	buf_release(&twice);
 	buf_release(&slow);

@@ -284,6 +284,7 @@ def add_general_cases():
     case("array", post(RESPONSES, []))
     case("bad JSON", post(RESPONSES, "{"))
     case("JSON and more", post(RESPONSES, "{} x"))
+    case("integer that is too long", post(RESPONSES, '{"model": "m", "input": [{"n": %s}]}' % ("1" * 4301)))
     case("bytes that are not UTF-8", post(RESPONSES, b'{"model": "m\xff", "input": ""}'))
     case("empty body", post(RESPONSES, b""))
     case("APPLICATION/JSON", post(RESPONSES, {}, type="APPLICATION/JSON"))
@@ -717,12 +718,12 @@ def trial_bytes(service, port):
 
 
 def trial_number(service, port):
-    """A number that is longer than what is written of a request at a time."""
+    """Numbers that are longer than what is written of a request at a time, or just not too long."""
     host = Host(service)
-    number = "1." + "0" * 200000
-    sock = ask(port, post(CHAT, '{"model": "m", "messages": [], "n": %s}' % number))
+    numbers = '["%s", 1.%s, -%s, %se1]' % ("1" * 5000, "0" * 200000, "1" * 4300, "1" * 4301)
+    sock = ask(port, post(CHAT, '{"model": "m", "messages": [], "n": %s}' % numbers))
     name, request = host.take()
-    host.answer(name, '{"result": "%s"}' % (f'"n": {number},' in request))
+    host.answer(name, '{"result": "%s"}' % (f'"n": {numbers},' in request))
     print(body_of(read_all(sock)).decode())
 
 

@@ -59,12 +59,16 @@ static void refuse(struct peer *peer, int status, const char *why)
 		(size_t)status);
 }
 
+/* Python, in which the host is written, refuses to read an integer that is longer: it would never
+   answer. */
+#define DIGITS_MAX 4300
+
 static bool read_body(const struct http *http, struct jsontext *ret)
 {
 	const char *text = http->body.len > 0 ? http->body.data : "";
 
 	return utf8_is_valid(text, http->body.len) && jsontext_read(text, http->body.len, ret) &&
-	       ret->kind == JSONTEXT_OBJECT;
+	       ret->kind == JSONTEXT_OBJECT && jsontext_digits(ret) <= DIGITS_MAX;
 }
 
 static void run(struct peer *peer, const struct route *route)
