@@ -667,6 +667,25 @@ def trial_gone(service, port):
     print(host.left(), alive(host, port))
 
 
+def trial_lost(service, port, count):
+    """That many requests whose clients go away, one that is then too many, and what is left in the end."""
+    host, count = Host(service), int(count)
+    for done in range(0, count, 128):
+        socks = [ask(port, post(CHAT, ASK[CHAT])) for _ in range(min(128, count - done))]
+        while len(host.waiting()) < done + len(socks):
+            time.sleep(0.002)
+        for sock in socks:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            sock.close()
+    reply = read_all(ask(port, post(CHAT, ASK[CHAT])))
+    for name in host.waiting():
+        host.answer(name, '{"result": null}')
+    end = time.time() + 60
+    while host.left() and time.time() < end:
+        time.sleep(0.05)
+    print(reply[9:12].decode(), body_of(reply).decode(), host.left(), alive(host, port))
+
+
 def trial_deaf(service, port, count):
     """Clients that read nothing of long streams, until stdin ends; others are served meanwhile."""
     host = Host(service)

@@ -203,7 +203,6 @@ int channel_ask(struct channel *channel, struct channel_call *call, const char *
 
 	call->method = method;
 	call->seen_size = 0;
-	call->round = channel->round;
 	if (r == 0)
 		r = put_request(channel, call, parts, count);
 	if (r < 0)
@@ -332,7 +331,6 @@ static void look(struct channel *channel, struct channel_call *call)
 	char name[NAME_SIZE];
 	int fd;
 
-	call->round = channel->round;
 	snprintf(name, sizeof(name), "%s.json", call->id);
 	fd = io_open(channel->responses, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 	if (fd < 0)
@@ -346,20 +344,16 @@ static void look(struct channel *channel, struct channel_call *call)
 	io_close(&fd);
 }
 
-/* Whoever is answered may make new calls, or end. */
+/* Whoever is answered may make new calls, or end, but no other call goes away. */
 static void on_poll(struct loop_timer *timer)
 {
 	struct channel *channel = container_of(timer, struct channel, poll);
-	struct channel_call *call;
+	struct channel_call *call, *next;
 
-	channel->round++;
-	do {
-		call = channel->calls;
-		while (call && call->round == channel->round)
-			call = call->next;
-		if (call)
-			look(channel, call);
-	} while (call && !channel->loop->stopped);
+	for (call = channel->calls; call && !channel->loop->stopped; call = next) {
+		next = call->next;
+		look(channel, call);
+	}
 	if (channel->calls)
 		loop_set_timer(channel->loop, &channel->poll, CHANNEL_POLL_MS);
 }

@@ -24,7 +24,7 @@
 #define CHANNEL_DIR "/var/tmp/sandbox-services"
 #define CHANNEL_SERVICE "bridge_model_service"
 #define CHANNEL_POLL_MS 100
-#define CHANNEL_CALLS_MAX 4096
+#define CHANNEL_CALLS_MAX 4096 /* that a caller should make; each is looked at in each poll */
 #define CHANNEL_RESPONSE_MAX ((size_t)150 << 20)
 
 struct channel_call;
@@ -37,8 +37,7 @@ struct channel {
 	struct loop_timer poll;
 	struct channel_call *calls;
 	unsigned call_count;
-	unsigned round; /* of looking at all calls */
-	size_t held;	/* bytes of responses that somebody works with */
+	size_t held; /* bytes of responses that somebody works with */
 	size_t held_max;
 };
 
@@ -56,7 +55,6 @@ struct channel_call {
 	char id[37];
 	struct timespec seen; /* what was no JSON: when it was written, */
 	off_t seen_size;      /* and its size, 0 if there was nothing */
-	unsigned round;
 	struct channel_call *next, **link;
 };
 

@@ -51,8 +51,14 @@ static void go_on(struct peer_work *work)
 
 struct exchange *exchange_open(struct peer *peer, void (*answered)(struct exchange *exchange))
 {
-	struct exchange *exchange = calloc(1, sizeof(*exchange));
+	struct exchange *exchange;
 
+	/* also those whose clients have gone: the limit of connections is none for them */
+	if (peer->proxy->channel.call_count >= CHANNEL_CALLS_MAX) {
+		peer_refuse(peer, 503, "overloaded_error", "Too many requests wait for the host");
+		return NULL;
+	}
+	exchange = calloc(1, sizeof(*exchange));
 	if (!exchange) {
 		peer_break(peer);
 		return NULL;

@@ -29,7 +29,8 @@ struct exchange {
 	struct buf id; /* of an MCP request, as JSON */
 };
 
-/* For a request that has been read: NULL if there is no memory, and then the peer is broken. */
+/* For a request that has been read. NULL: too many wait for the host, which the peer has been told,
+   or there is no memory, and it is broken. */
 struct exchange *exchange_open(struct peer *peer, void (*answered)(struct exchange *exchange));
 /* Asks the host: 0, or -1 with 'fail'. */
 int exchange_ask(struct exchange *exchange, const char *method, const struct channel_part *parts,

@@ -173,22 +173,22 @@ void peer_reply_form(struct peer *peer, const struct reply *reply, const char *f
 	buf_release(&body);
 }
 
-/* ---- reading ---- */
-
-static void refuse(struct peer *peer, int status, const char *type, const char *why)
+void peer_refuse(struct peer *peer, int status, const char *type, const char *why)
 {
 	peer_reply_form(peer, &(struct reply){status, NULL, NULL},
 		"{'error': {'message': %s, 'type': %s, 'code': %n}}", why, type, (size_t)status);
 }
+
+/* ---- reading ---- */
 
 static void answer(struct peer *peer)
 {
 	struct proxy *proxy = peer->proxy;
 
 	if (peer->http.state == HTTP_BAD) {
-		refuse(peer, 500, "internal_error", peer->http.flaw);
+		peer_refuse(peer, 500, "internal_error", peer->http.flaw);
 	} else if (proxy->bodies.used > proxy->bodies.max) {
-		refuse(peer, 503, "overloaded_error", "Too many large requests at once");
+		peer_refuse(peer, 503, "overloaded_error", "Too many large requests at once");
 	} else if (peer->http.state == HTTP_DONE) {
 		wait_for(peer, PEER_WAITING, 0, 0);
 		peer->proxy->serve(peer);

@@ -51,6 +51,8 @@ void peer_open(struct proxy *proxy, int fd);
 void peer_reply(struct peer *peer, const struct reply *reply, struct buf *body);
 /* The same with a body that is made from a form (form.h). */
 void peer_reply_form(struct peer *peer, const struct reply *reply, const char *form, ...);
+/* The same with an error that is no provider's. */
+void peer_refuse(struct peer *peer, int status, const char *type, const char *why);
 /* Sends what has been put into 'out', or will be put there: the reply is being made. */
 void peer_write(struct peer *peer);
 /* Closes the connection without another word; at once, or when the callback ends. */

@@ -52,13 +52,6 @@ static bool is_json(const struct http *http)
 	       memcmp(http->head.data + type->value.at, wanted, strlen(wanted)) == 0;
 }
 
-static void refuse(struct peer *peer, int status, const char *why)
-{
-	peer_reply_form(peer, &(struct reply){status, NULL, NULL},
-		"{'error': {'message': %s, 'type': 'invalid_request_error', 'code': %n}}", why,
-		(size_t)status);
-}
-
 /* Python, in which the host is written, refuses to read an integer that is longer: it would never
    answer. */
 #define DIGITS_MAX 4300
@@ -73,12 +66,13 @@ static bool read_body(const struct http *http, struct jsontext *ret)
 
 static void run(struct peer *peer, const struct route *route)
 {
+	static const char type[] = "invalid_request_error";
 	struct jsontext body = {NULL, 0, JSONTEXT_ABSENT};
 
 	if (strcmp(route->method, "POST") == 0 && !is_json(&peer->http))
-		refuse(peer, 415, "Content-Type must be application/json");
+		peer_refuse(peer, 415, type, "Content-Type must be application/json");
 	else if (strcmp(route->method, "POST") == 0 && !read_body(&peer->http, &body))
-		refuse(peer, 400, "Request body must be a JSON object");
+		peer_refuse(peer, 400, type, "Request body must be a JSON object");
 	else if (route->provider)
 		generate_run(peer, route->provider, &body);
 	else
