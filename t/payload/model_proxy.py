@@ -418,6 +418,8 @@ def add_mcp_cases():
     case("mcp: no method", post("/mcp/srv", {}))
     case("mcp: batch", post("/mcp/srv", []))
     case("mcp: DELETE", http("DELETE", "/mcp/srv", type=None))
+    case("mcp: long id", mcp("tools/list", "\x7f" * 1022), result([]), ours=True)
+    case("mcp: id that is too long", mcp("tools/list", "x" * 1023), ours=True)
     case("mcp: no path", mcp("ping", path="/mcp"))
 
 

@@ -13,7 +13,12 @@
 #define VERSION_LINE "MCP-Protocol-Version: " VERSION "\r\n"
 #define PARAMS_MAX (3 * HTTP_BODY_MAX)
 
-enum { UNKNOWN_METHOD = -32601, INVALID_PARAMS = -32602, INTERNAL_ERROR = -32603 };
+enum {
+	INVALID_REQUEST = -32600,
+	UNKNOWN_METHOD = -32601,
+	INVALID_PARAMS = -32602,
+	INTERNAL_ERROR = -32603
+};
 
 static const struct reply fine = {200, "application/json", VERSION_LINE};
 
@@ -210,8 +215,14 @@ void bridge_run(struct peer *peer, const struct jsontext *body)
 	struct http_span server = server_of(&peer->http);
 	struct request request = {
 		peer, body, jsontext_get(body, "id"), peer->http.head.data + server.at, server.len};
+	static const struct jsontext none = {NULL, 0, JSONTEXT_ABSENT};
+	static const char too_long[] = "The id is too long";
 	struct jsontext method = jsontext_get(body, "method");
 
+	if (request.id.len > EXCHANGE_ID_MAX) {
+		refuse(peer, &none, INVALID_REQUEST, too_long, strlen(too_long));
+		return;
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
 		if (jsontext_is(&method, methods[i].name)) {
 			methods[i].run(&request);

@@ -67,7 +67,7 @@ struct exchange *exchange_open(struct peer *peer, void (*answered)(struct exchan
 	exchange->peer = peer;
 	exchange->answered = answered;
 	exchange->ping.due = on_ping;
-	exchange->id.limit = HTTP_BODY_MAX * 3;
+	exchange->id.limit = (size_t)6 * EXCHANGE_ID_MAX; /* a byte may become an escape */
 	exchange->work.go_on = go_on;
 	exchange->work.leave = leave;
 	peer->work = &exchange->work;

@@ -12,6 +12,7 @@
 #include "payloads/sandbox-tools/model_proxy/stream.h"
 
 #define EXCHANGE_PING_MS 5000
+#define EXCHANGE_ID_MAX 1024 /* bytes, as it came: it is kept for as long as the host takes */
 
 struct exchange {
 	struct peer_work work;
