@@ -2,6 +2,7 @@
 /* Generating. */
 #include "payloads/sandbox-tools/model_proxy/generate.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "payloads/sandbox-tools/model_proxy/exchange.h"
@@ -182,11 +183,12 @@ static void fail_with(struct exchange *exchange, const char *type, const struct 
 	peer_write(exchange->peer);
 }
 
+/* Want of memory is no end: the next request may find enough. */
 static void fail_to_ask(struct exchange *exchange, const struct fail *fail)
 {
 	struct buf text = BUF_INIT(sizeof(fail->text));
 
-	if (buf_add_str(&text, fail->text) < 0)
+	if (fail->error == ENOMEM || buf_add_str(&text, fail->text) < 0)
 		peer_break(exchange->peer);
 	else
 		fail_with(exchange, "api_error", &text);
@@ -249,22 +251,40 @@ static void pass_error(struct exchange *exchange, const struct jsontext *error)
 
 /* ---- results ---- */
 
-/* A string may be the result as JSON: then that takes its place. -1 if it is not JSON. */
-static int unwrap(struct exchange *exchange)
+/* A string may be the result as JSON: then that takes its place. 0, -ENOMEM, or -EINVAL if it is
+   not JSON. */
+static int unwrap(struct channel_answer *answer)
 {
-	struct channel_answer *answer = &exchange->answer;
 	struct buf content = BUF_INIT(CHANNEL_RESPONSE_MAX);
+	int r;
 
 	if (answer->result.kind != JSONTEXT_STRING)
 		return 0;
-	if (spell_content(&content, &answer->result) < 0 ||
-		!jsontext_read(content.len > 0 ? content.data : "", content.len, &answer->result)) {
+	r = spell_content(&content, &answer->result);
+	if (r == 0 &&
+		!jsontext_read(content.len > 0 ? content.data : "", content.len, &answer->result))
+		r = -EINVAL;
+	if (r < 0) {
 		buf_release(&content);
-		return -1;
+		return r;
 	}
 	buf_release(&answer->text);
 	answer->text = content;
 	return 0;
+}
+
+/* Is the result an object? Else the peer has been told, or is broken. */
+static bool has_object(struct exchange *exchange)
+{
+	int r = unwrap(&exchange->answer);
+
+	if (r == 0 && exchange->answer.result.kind == JSONTEXT_OBJECT)
+		return true;
+	if (r == -ENOMEM)
+		peer_break(exchange->peer);
+	else
+		fail_to_parse(exchange);
+	return false;
 }
 
 static void reply_result(struct exchange *exchange)
@@ -274,11 +294,8 @@ static void reply_result(struct exchange *exchange)
 	struct peer *peer = exchange->peer;
 	int r = 0;
 
-	if (exchange->provider->strict &&
-		(unwrap(exchange) < 0 || result->kind != JSONTEXT_OBJECT)) {
-		fail_to_parse(exchange);
+	if (exchange->provider->strict && !has_object(exchange))
 		return;
-	}
 	if (result->kind == JSONTEXT_STRING)
 		r = spell_content(&body, result);
 	else if (result->kind != JSONTEXT_NULL)
@@ -294,10 +311,8 @@ static void stream_result(struct exchange *exchange)
 {
 	const struct provider *provider = exchange->provider;
 
-	if (unwrap(exchange) < 0 || exchange->answer.result.kind != JSONTEXT_OBJECT) {
-		fail_to_parse(exchange);
+	if (!has_object(exchange))
 		return;
-	}
 	if (!provider->early)
 		exchange_begin_stream(exchange);
 	exchange->stream.result = exchange->answer.result;
