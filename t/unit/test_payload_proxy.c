@@ -209,6 +209,8 @@ static void sweep(const char *path, const char *body, const char *result, const 
 #define CHAT "/v1/chat/completions"
 #define GOOGLE "/models/m:generateContent"
 #define ASK "{\"model\": \"m\", \"messages\": []}"
+#define ASK_STREAM "{\"model\": \"m\", \"messages\": [], \"stream\": true}"
+#define INPUT_STREAM "{\"model\": \"m\", \"input\": \"\", \"stream\": true}"
 
 static void test_generate_run__survives_each_failing_allocation(void **state)
 {
@@ -221,6 +223,23 @@ static void test_generate_run__survives_each_failing_allocation(void **state)
 		"\"m\"}}}",
 		"{\"error\": {\"message\": \"m\", \"type\": \"invalid_request_error\", \"param\": "
 		"null, \"code\": null}}");
+}
+
+static void test_generate_run__survives_each_failing_allocation_in_a_stream(void **state)
+{
+	(void)state;
+	sweep(CHAT, ASK_STREAM, "{\"result\": \"{\\\"choices\\\": [{\\\"message\\\": {}}]}\"}",
+		"data: [DONE]\n\n\r\n0\r\n\r\n");
+	sweep("/v1/responses", INPUT_STREAM,
+		"{\"result\": {\"output\": [{\"type\": \"message\", \"content\": []}]}}",
+		"\"type\": \"response.completed\"}\n\n\r\n0\r\n\r\n");
+	sweep("/v1/messages", ASK_STREAM,
+		"{\"result\": {\"content\": [{\"type\": \"tool_use\", \"input\": {\"a\": 1}}]}}",
+		"{\"type\": \"message_stop\"}\n\n\r\n0\r\n\r\n");
+	sweep("/models/m:streamGenerateContent", "{}", "{\"result\": {\"a\": 1}}",
+		"data: {\"a\": 1}\n\n\r\n0\r\n\r\n");
+	sweep(CHAT, ASK_STREAM, "{\"result\": 1}",
+		"\"type\": \"internal_error\", \"code\": 500}}\n\n\r\n");
 }
 
 static void test_bridge_run__survives_each_failing_allocation(void **state)
@@ -256,6 +275,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_generate_run__survives_each_failing_allocation),
+		cmocka_unit_test(test_generate_run__survives_each_failing_allocation_in_a_stream),
 		cmocka_unit_test(test_bridge_run__survives_each_failing_allocation),
 	};
 

@@ -40,7 +40,7 @@ static void go_on(struct peer_work *work)
 	struct peer *peer = exchange->peer;
 	int r = stream_go_on(&exchange->stream, PEER_ENOUGH);
 
-	if (r > 0 || exchange->work.waits)
+	if (r > 0 || (r == 0 && exchange->work.waits))
 		return;
 	if (r == 0 && !exchange->cut)
 		r = buf_add_str(&peer->out, REPLY_LAST_CHUNK);
@@ -100,8 +100,10 @@ int exchange_ask(struct exchange *exchange, const char *method, const struct cha
 
 void exchange_begin_stream(struct exchange *exchange)
 {
-	if (reply_add_stream_head(&exchange->peer->head) < 0)
-		peer_break(exchange->peer);
+	int r = reply_add_stream_head(&exchange->peer->head);
+
+	if (r < 0)
+		exchange->stream.error = r;
 }
 
 void exchange_start_pings(struct exchange *exchange)

@@ -36,7 +36,7 @@ struct exchange *exchange_open(struct peer *peer, void (*answered)(struct exchan
 /* Asks the host: 0, or -1 with 'fail'. */
 int exchange_ask(struct exchange *exchange, const char *method, const struct channel_part *parts,
 	size_t count, struct fail *fail);
-/* Begins a stream. */
+/* Begins a stream. What goes wrong with it, here or later, ends it at the next peer_write(). */
 void exchange_begin_stream(struct exchange *exchange);
 /* Pings every so often until there is an answer. */
 void exchange_start_pings(struct exchange *exchange);
