@@ -27,6 +27,20 @@ static void drop_request(struct peer *peer)
 	http_close(&peer->http);
 }
 
+/* ---- so does a reply, from the host's response to the last byte that is sent ---- */
+
+static void hold_reply(struct peer *peer)
+{
+	peer->held = peer->out.len;
+	peer->proxy->channel.held += peer->held;
+}
+
+static void let_go(struct peer *peer)
+{
+	peer->proxy->channel.held -= peer->held;
+	peer->held = 0;
+}
+
 static void close_peer(struct peer *peer)
 {
 	struct proxy *proxy = peer->proxy;
@@ -37,6 +51,7 @@ static void close_peer(struct peer *peer)
 	loop_unwatch(&proxy->loop, &peer->watch);
 	io_close(&peer->watch.fd);
 	drop_request(peer);
+	let_go(peer);
 	buf_release(&peer->head);
 	buf_release(&peer->out);
 	*peer->link = peer->next;
@@ -98,6 +113,7 @@ static bool send_some(struct peer *peer, struct buf *buf)
    with it. */
 static void linger(struct peer *peer)
 {
+	let_go(peer);
 	shutdown(peer->watch.fd, SHUT_WR);
 	wait_for(peer, PEER_LINGERING, EPOLLIN, PEER_LINGER_MS);
 }
@@ -151,6 +167,7 @@ void peer_reply(struct peer *peer, const struct reply *reply, struct buf *body)
 	peer->out = *body;
 	peer->out.limit = PEER_OUT_MAX;
 	*body = (struct buf)BUF_INIT(body->limit);
+	hold_reply(peer);
 	if (reply_add_head(&peer->head, reply, peer->out.len) < 0)
 		peer_break(peer);
 	else

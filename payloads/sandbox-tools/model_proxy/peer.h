@@ -38,7 +38,8 @@ struct peer {
 	struct proxy *proxy;
 	enum peer_state state;
 	struct http http;
-	struct buf head, out;	/* to be sent, in this order */
+	struct buf head, out; /* to be sent, in this order */
+	size_t held;	      /* of 'out', as a whole reply that counts as a response of the host */
 	struct peer_work *work; /* NULL unless some is under way */
 	struct peer *next, **link;
 	bool busy;   /* inside a callback: do not free */
