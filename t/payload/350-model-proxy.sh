@@ -71,6 +71,7 @@ is '300 requests at once' "$(trial many 300)" '300 right, 0 files left'
 is 'a request that comes byte by byte' "$(trial bytes)" x
 is 'long numbers' "$(trial number)" True
 is 'clients that go away' "$(trial gone)" '0 True'
+is 'connections that were closed take no room' "$(trial closed 1100)" '404 0'
 is 'no more requests than 4096 wait for the host' "$(trial lost 4096)" \
   '503 {"error": {"message": "Too many requests wait for the host", "type": "overloaded_error", "code": 503}} 0 True'
 is 'what is no request' "$(trial garbage 300)" True

@@ -669,6 +669,22 @@ def trial_gone(service, port):
     print(host.left(), alive(host, port))
 
 
+def trial_closed(service, port, count):
+    """That many clients, more than there is room for, ask and close while the host works; then another one."""
+    host, count = Host(service), int(count)
+    for _ in range(count):
+        ask(port, post(CHAT, ASK[CHAT])).close()
+    reply = read_all(ask(port, http("GET", "/x")))
+    while len(host.waiting()) < count:
+        time.sleep(0.01)
+    for name in host.waiting():
+        host.answer(name, '{"result": null}')
+    end = time.time() + 60
+    while host.left() and time.time() < end:
+        time.sleep(0.05)
+    print(reply[9:12].decode(), host.left())
+
+
 def trial_lost(service, port, count):
     """That many requests whose clients go away, one that is then too many, and what is left in the end."""
     host, count = Host(service), int(count)

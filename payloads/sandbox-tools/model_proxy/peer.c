@@ -69,6 +69,24 @@ void peer_break(struct peer *peer)
 		close_peer(peer);
 }
 
+static bool has_ended(const struct peer *peer)
+{
+	char c;
+
+	return recv(peer->watch.fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+void peer_make_room(struct proxy *proxy)
+{
+	struct peer *peer, *next;
+
+	for (peer = proxy->peers; peer; peer = next) {
+		next = peer->next;
+		if (peer->state == PEER_WAITING && has_ended(peer))
+			peer_break(peer);
+	}
+}
+
 static void on_timeout(struct loop_timer *timer)
 {
 	close_peer(container_of(timer, struct peer, timer));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A connection, on which one request is read and answered. Its reply may be made little by little.
- * A client that goes away is noticed and takes nothing with it but its connection; one that only
- * ends its sending half still gets its reply.
+ * A client that goes away takes nothing with it but its connection; one that only ends its sending
+ * half still gets its reply, unless room is needed: until something is sent, both look alike.
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_MODEL_PROXY_PEER_H
 #define PAYLOADS_SANDBOX_TOOLS_MODEL_PROXY_PEER_H
@@ -48,6 +48,8 @@ struct peer {
 
 /* Takes over a connected descriptor. */
 void peer_open(struct proxy *proxy, int fd);
+/* Closes the connections of those that wait for the host and have ended their sending half. */
+void peer_make_room(struct proxy *proxy);
 /* Sends a whole reply, whose body is taken over. */
 void peer_reply(struct peer *peer, const struct reply *reply, struct buf *body);
 /* The same with a body that is made from a form (form.h). */

@@ -17,7 +17,7 @@ struct proxy {
 	struct loop loop;
 	struct channel channel;
 	struct loop_watch listener;
-	struct loop_timer resume; /* accepting, after a failure */
+	struct loop_timer resume; /* accepting, after a failure or when there was no room */
 	struct peer *peers;
 	void (*serve)(struct peer *peer); /* answers a request that has been read */
 	unsigned peer_count, peers_max;

@@ -39,9 +39,22 @@ static unsigned peers_max(void)
 						    : PROXY_PEERS_MAX;
 }
 
+static void pause_accepting(struct proxy *proxy)
+{
+	loop_change(&proxy->loop, &proxy->listener, 0);
+	loop_set_timer(&proxy->loop, &proxy->resume, RESUME_MS);
+}
+
 static void on_resume(struct loop_timer *timer)
 {
-	proxy_accept_more(container_of(timer, struct proxy, resume));
+	struct proxy *proxy = container_of(timer, struct proxy, resume);
+
+	if (proxy->peer_count >= proxy->peers_max)
+		peer_make_room(proxy);
+	if (proxy->peer_count >= proxy->peers_max)
+		pause_accepting(proxy);
+	else
+		proxy_accept_more(proxy);
 }
 
 static void on_connection(struct loop_watch *watch, uint32_t events)
@@ -54,11 +67,10 @@ static void on_connection(struct loop_watch *watch, uint32_t events)
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 		peer_open(proxy, fd);
 	} else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-		loop_change(&proxy->loop, watch, 0);
-		loop_set_timer(&proxy->loop, &proxy->resume, RESUME_MS);
+		pause_accepting(proxy);
 	}
 	if (proxy->peer_count >= proxy->peers_max)
-		loop_change(&proxy->loop, watch, 0);
+		pause_accepting(proxy);
 }
 
 /* ---- the socket ---- */
