@@ -70,6 +70,7 @@ is '50 requests at once' "$(trial many 50)" '50 right, 0 files left'
 is '300 requests at once' "$(trial many 300)" '300 right, 0 files left'
 is 'a request that comes byte by byte' "$(trial bytes)" x
 is 'long numbers' "$(trial number)" True
+is 'deep nesting' "$(trial deep)" True
 is 'clients that go away' "$(trial gone)" '0 True'
 is 'connections that were closed take no room' "$(trial closed 1100)" '404 0'
 is 'no more requests than 4096 wait for the host' "$(trial lost 4096)" \

@@ -285,6 +285,7 @@ def add_general_cases():
     case("bad JSON", post(RESPONSES, "{"))
     case("JSON and more", post(RESPONSES, "{} x"))
     case("integer that is too long", post(RESPONSES, '{"model": "m", "input": [{"n": %s}]}' % ("1" * 4301)))
+    case("nested too deep", post(RESPONSES, '{"model": "m", "input": %s}' % ("[" * 995 + "]" * 995)))
     case("bytes that are not UTF-8", post(RESPONSES, b'{"model": "m\xff", "input": ""}'))
     case("empty body", post(RESPONSES, b""))
     case("APPLICATION/JSON", post(RESPONSES, {}, type="APPLICATION/JSON"))
@@ -761,6 +762,16 @@ def trial_number(service, port):
     sock = ask(port, post(CHAT, '{"model": "m", "messages": [], "n": %s}' % numbers))
     name, request = host.take()
     host.answer(name, '{"result": "%s"}' % (f'"n": {numbers},' in request))
+    print(body_of(read_all(sock)).decode())
+
+
+def trial_deep(service, port):
+    """What is nested as deep as may be; brackets in strings are none."""
+    host = Host(service)
+    deep = '["\\"' + "[" * 2000 + '", ' + "[" * 898 + "]" * 899
+    sock = ask(port, post(CHAT, '{"model": "m", "messages": %s}' % deep))
+    name, request = host.take()
+    host.answer(name, '{"result": "%s"}' % (deep in request))
     print(body_of(read_all(sock)).decode())
 
 

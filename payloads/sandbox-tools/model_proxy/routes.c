@@ -52,16 +52,37 @@ static bool is_json(const struct http *http)
 	       memcmp(http->head.data + type->value.at, wanted, strlen(wanted)) == 0;
 }
 
-/* Python, in which the host is written, refuses to read an integer that is longer: it would never
-   answer. */
+/* Python, in which the host is written, reads no integer that is longer, and nothing that is nested
+   deeper than a thousand levels less its own calls: it would never answer. */
 #define DIGITS_MAX 4300
+#define DEPTH_MAX 900
+
+static bool is_too_deep(const struct jsontext *value)
+{
+	const char *at = value->at, *end = at + value->len;
+	size_t depth = 0;
+	bool quoted = false;
+
+	for (; at < end && depth <= DEPTH_MAX; at++) {
+		if (*at == '\\')
+			at++;
+		else if (*at == '"')
+			quoted = !quoted;
+		else if (!quoted && (*at == '{' || *at == '['))
+			depth++;
+		else if (!quoted && (*at == '}' || *at == ']'))
+			depth--;
+	}
+	return depth > DEPTH_MAX;
+}
 
 static bool read_body(const struct http *http, struct jsontext *ret)
 {
 	const char *text = http->body.len > 0 ? http->body.data : "";
 
 	return utf8_is_valid(text, http->body.len) && jsontext_read(text, http->body.len, ret) &&
-	       ret->kind == JSONTEXT_OBJECT && jsontext_digits(ret) <= DIGITS_MAX;
+	       ret->kind == JSONTEXT_OBJECT && jsontext_digits(ret) <= DIGITS_MAX &&
+	       !is_too_deep(ret);
 }
 
 static void run(struct peer *peer, const struct route *route)
