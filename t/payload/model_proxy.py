@@ -686,6 +686,12 @@ def trial_closed(service, port, count):
     print(reply[9:12].decode(), host.left())
 
 
+def trial_silent(service, port, count):
+    """That many clients, more than there is room for, that begin to ask and do not go on; then another one."""
+    silent = [ask(port, b"P") for _ in range(int(count))]
+    print(read_all(ask(port, http("GET", "/x")))[9:12].decode(), len(silent))
+
+
 def trial_lost(service, port, count):
     """That many requests whose clients go away, one that is then too many, and what is left in the end."""
     host, count = Host(service), int(count)

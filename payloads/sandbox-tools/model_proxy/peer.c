@@ -76,13 +76,20 @@ static bool has_ended(const struct peer *peer)
 	return recv(peer->watch.fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
+static bool is_spare(const struct peer *peer)
+{
+	if (peer->state == PEER_READING)
+		return io_now() >= peer->late;
+	return peer->state == PEER_WAITING && has_ended(peer);
+}
+
 void peer_make_room(struct proxy *proxy)
 {
 	struct peer *peer, *next;
 
 	for (peer = proxy->peers; peer; peer = next) {
 		next = peer->next;
-		if (peer->state == PEER_WAITING && has_ended(peer))
+		if (is_spare(peer))
 			peer_break(peer);
 	}
 }
@@ -305,6 +312,7 @@ void peer_open(struct proxy *proxy, int fd)
 		return;
 	}
 	loop_set_timer(&proxy->loop, &peer->timer, PEER_PATIENCE_MS);
+	peer->late = io_in(PEER_ASKING_MS);
 	peer->next = proxy->peers;
 	peer->link = &proxy->peers;
 	if (peer->next)

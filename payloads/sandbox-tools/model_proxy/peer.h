@@ -13,8 +13,9 @@
 #include "payloads/sandbox-tools/model_proxy/proxy.h"
 #include "payloads/sandbox-tools/model_proxy/reply.h"
 
-#define PEER_PATIENCE_MS 300000		/* for each step of reading or writing */
-#define PEER_LINGER_MS 2000		/* for what is still coming, after the reply */
+#define PEER_PATIENCE_MS 300000 /* for each step of reading or writing */
+#define PEER_LINGER_MS 2000	/* for what is still coming, after the reply */
+#define PEER_ASKING_MS 10000	/* that a request may take while others wait for a connection */
 #define PEER_ENOUGH ((size_t)256 << 10) /* of a reply that is made little by little, in memory */
 #define PEER_OUT_MAX ((size_t)1 << 30)
 
@@ -37,6 +38,7 @@ struct peer {
 	struct loop_timer timer;
 	struct proxy *proxy;
 	enum peer_state state;
+	int64_t late; /* io_now() time: from then on it must make room for others */
 	struct http http;
 	struct buf head, out; /* to be sent, in this order */
 	size_t held;	      /* of 'out', as a whole reply that counts as a response of the host */
@@ -48,7 +50,8 @@ struct peer {
 
 /* Takes over a connected descriptor. */
 void peer_open(struct proxy *proxy, int fd);
-/* Closes the connections of those that wait for the host and have ended their sending half. */
+/* Closes the connections of those that wait for the host and have ended their sending half, and of
+   those that have not asked for anything in PEER_ASKING_MS. */
 void peer_make_room(struct proxy *proxy);
 /* Sends a whole reply, whose body is taken over. */
 void peer_reply(struct peer *peer, const struct reply *reply, struct buf *body);
