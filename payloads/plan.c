@@ -32,6 +32,19 @@ bool plan_is_for_inspect_ai(const struct plan *plan)
 	return !strncmp(plan->facts.value[SB_FACT_CLIENT], name, strlen(name));
 }
 
+/* Releases up to 0.3.262 reach the program as the container's own user; one that does not say its
+   number is later. */
+static bool comes_as_the_user(const struct plan *plan)
+{
+	unsigned part[3];
+
+	if (sscanf(plan->facts.value[SB_FACT_CLIENT], "inspect_ai %4u.%4u.%4u", &part[0], &part[1],
+		    &part[2]) != 3 ||
+		part[0] > 0)
+		return false;
+	return part[1] < 3 || (part[1] == 3 && part[2] <= 262);
+}
+
 const char *plan_service(const struct plan *plan)
 {
 	return conf_service_name(plan->as_user ? CONF_USER : CONF_ROOT);
@@ -169,14 +182,20 @@ static enum conf_service asked_service(const struct plan *plan)
 	return plan_is_for_inspect_ai(plan) ? CONF_AUTO : CONF_ROOT;
 }
 
+static bool auto_is_root(const struct plan *plan)
+{
+	if (is_for_root_only(&plan->home))
+		return true;
+	return !comes_as_the_user(plan) && eng_caps_can_switch(plan->container.root_caps);
+}
+
 static int choose_owner(struct plan *plan, struct sb_err *err)
 {
 	enum conf_service asked = asked_service(plan);
 
 	if (asked == CONF_ROOT || eng_container_is_roots(&plan->container))
 		return 0;
-	if (asked == CONF_AUTO &&
-		(eng_caps_can_switch(plan->container.root_caps) || is_for_root_only(&plan->home)))
+	if (asked == CONF_AUTO && auto_is_root(plan))
 		return 0;
 	if (is_for_root_only(&plan->home))
 		return sb_err_set(err, SB_UNSUPPORTED,
