@@ -21,10 +21,22 @@ Needs Python 3.10 and nothing else; the contract it relies on is AS A SUBPROCESS
 import asyncio
 import json
 from dataclasses import dataclass, fields
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Protocol, TypeVar
 
 UNDO_SECONDS = 30
 """What a run that is ended may take to leave the container as it was: its 20 seconds, and more."""
+
+
+def _client() -> str:
+    try:
+        return f"inspect_ai {version('inspect_ai')}"
+    except PackageNotFoundError:
+        return "inspect_ai"
+
+
+CLIENT = _client()
+"""Who calls; by its release, sbinject knows whose the service has to be."""
 
 
 class SbinjectError(RuntimeError):
@@ -152,7 +164,7 @@ async def run(
     program: str = "sbinject",
     host: str | None = None,
     config: str | None = None,
-    client: str | None = "inspect_ai",
+    client: str | None = CLIENT,
     require: dict[str, str] | None = None,
     timeout: int = 60,
 ) -> dict[str, Any]:
@@ -164,7 +176,7 @@ async def run(
         program: The sbinject to run.
         host: The engine; found by sbinject if not given.
         config: The rules file; found by sbinject if not given.
-        client: Who calls, for rules that ask for it.
+        client: Who calls; the release of inspect_ai that is installed, if not given.
         require: What to insist on, such as {"release": "0.1.0"} or {"sha256": "..."}.
         timeout: Seconds that sbinject has; undoing a failure has an allowance of its own.
 
