@@ -24,6 +24,7 @@ const struct opt_spec opt_specs[OPT_COUNT] = {
 	[OPT_CHECK] = {0, "check", NULL, "check a rules file and report errors"},
 	[OPT_EXPLAIN] = {0, "explain", "CONTAINER", "show which rule matches a container, and why"},
 	[OPT_EXTRACT] = {0, "extract", "NAME", "write a payload to --output or stdout"},
+	[OPT_FOR] = {0, "for", "CLIENT", "only for this client: 'inspect_ai 0.3.285'"},
 	[OPT_OUTPUT] = {'o', "output", "FILE", "where --extract writes"},
 	[OPT_QUIET] = {'q', "quiet", NULL, "print errors only; with ls, names only"},
 	[OPT_VERBOSE] = {'v', "verbose", NULL, "report what is chosen, and why"},
