@@ -161,6 +161,24 @@ static int read_aside(const json_t *doc, struct receipt_install *ret, struct sb_
 	return 0;
 }
 
+static int read_missing(const json_t *doc, uint32_t *ret, struct sb_err *err)
+{
+	const json_t *list = sb_json_at(doc, WIRE_MISSING), *place;
+	size_t i;
+
+	*ret = 0;
+	if (list && !json_is_array(list))
+		return garbled("its receipt is incomplete", err);
+	json_array_foreach (list, i, place) {
+		json_int_t bit = json_is_integer(place) ? json_integer_value(place) : -1;
+
+		if (bit < 0 || bit > 31)
+			return garbled("its receipt is incomplete", err);
+		*ret |= UINT32_C(1) << bit;
+	}
+	return 0;
+}
+
 int receipt_read_install(
 	const json_t *doc, const char *sha256, struct receipt_install *ret, struct sb_err *err)
 {
@@ -170,7 +188,8 @@ int receipt_read_install(
 		return 0;
 	if (copy_digest(ret->sha256, doc, WIRE_SHA256, err) < 0 ||
 		copy_word(ret->release, sizeof(ret->release), doc, WIRE_RELEASE, plain, err) < 0 ||
-		read_placed(doc, &ret->placed, err) < 0)
+		read_placed(doc, &ret->placed, err) < 0 ||
+		read_missing(doc, &ret->missing, err) < 0)
 		return -1;
 	if (strcmp(ret->sha256, sha256) != 0)
 		return sb_err_set(err, SB_MISMATCH,

@@ -10,6 +10,8 @@
 #include "engine/json.h"
 #include "payloads/lib/wire.h"
 
+#include <stdint.h>
+
 /* The program's directory, and a home whose name others could take. */
 enum { RECEIPT_ASIDE_MAX = 2, RECEIPT_PATH_SIZE = 320 };
 
@@ -23,6 +25,7 @@ struct receipt_install {
 	char sha256[65]; /* of the running service's own executable, as it reports it */
 	char aside[RECEIPT_ASIDE_MAX][RECEIPT_PATH_SIZE]; /* what was in the way, by its new name */
 	size_t aside_count;
+	uint32_t missing; /* bit i: the client's need i is not there */
 };
 
 struct receipt_status {

@@ -46,6 +46,7 @@
 #define WIRE_LINKS "links"	 /* paths */
 #define WIRE_CWD "cwd"		 /* install: where the service is started */
 #define WIRE_START "start"	 /* install: arguments to start it with */
+#define WIRE_NEEDS "needs"	 /* install: what the client runs (needs.h), 32 at most */
 #define WIRE_OWN_HOME "own_home" /* install: the program makes the home */
 #define WIRE_TIMEOUT "timeout_ms"
 #define WIRE_WHEN "when"       /* graft: one of WIRE_WHENS */
@@ -72,6 +73,7 @@ enum wire_when { WIRE_WHENS(WIRE_NAME) };
 #define WIRE_PLACED "placed"	 /* one of WIRE_PLACES; also of status */
 #define WIRE_STARTED "started"	 /* by this run */
 #define WIRE_MOVED_ASIDE "aside" /* paths */
+#define WIRE_MISSING "missing"	 /* places in the list of WIRE_NEEDS, from 0 */
 
 /* of the service: of install, and of status in WIRE_SERVER; and WIRE_SHA256 */
 #define WIRE_RELEASE "release"

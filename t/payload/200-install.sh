@@ -31,6 +31,23 @@ put; out=$(run_staged); is 'a killed service is started again' "$(echo "$out" | 
 rm "$R$CONTRACT"
 put; out=$(run_staged); is 'a lost program is put back' "$(echo "$out" | jq -c '[.ok,.was,.started]')" '[true,"absent",false]'
 
+# what a client runs: NAME by PATH, =NAME in the system's directories, or a path
+mkdir -p "$R/bin" "$R/mine/dir"
+touch "$R/bin/sh" "$R/bin/plain" "$R/mine/only"; chmod 755 "$R/bin/sh" "$R/mine/only"
+needs='.needs = ["sh","=sh","/bin/sh","only","=only","/mine/only","plain","/bin/plain","dir","/mine/dir","none",""]'
+put; out=$(TOOL_ENV=PATH=:bin:/mine:/bin: run_staged "$needs")
+is 'what a client needs and is not there is reported by its place' "$(echo "$out" | jq -c '[.ok,.missing]')" '[true,[4,6,7,8,9,10,11]]'
+put; out=$(run_staged "$needs")
+is '… without a PATH in the container by the usual one' "$(echo "$out" | jq -c .missing)" '[3,4,6,7,8,9,10,11]'
+put; out=$(run_staged '.needs = ["/bin/sh"]')
+is '… nothing is missing: nothing is said' "$(echo "$out" | jq -c '[.ok,.missing]')" '[true,null]'
+for needs in '"sh"' '[1]' '[range(33)|tostring]'; do
+  put; out=$(run_staged ".needs = $needs")
+  is "needs that are no list of up to 32 strings: $needs" "$(echo "$out" | jq -c .ok)" false
+  rm "$R/.sbinject/$STAGED"
+done
+rm -r "${R:?}/bin" "$R/mine"
+
 # another release
 cp "$PROGRAM" "$W/other"; printf 'x' >>"$W/other"; other=$(sha256sum "$W/other" | cut -d' ' -f1)
 put "$W/other"; out=$(run_staged)

@@ -223,6 +223,38 @@ static void test_receipt_read_install__reads_ours(void **state)
 	}
 }
 
+#define MISSING(list) INSTALL(SHA, "0.1.0", ",\"was\":\"absent\",\"missing\":" list)
+
+static void test_receipt_read_install__reads_what_is_missing(void **state)
+{
+	static const struct {
+		const char *text;
+		int outcome;
+		uint32_t missing;
+	} rows[] = {
+		{INSTALL(SHA, "0.1.0", ",\"was\":\"absent\""), 0, 0},
+		{MISSING("[]"), 0, 0},
+		{MISSING("[0,2]"), 0, 5},
+		{MISSING("[31]"), 0, UINT32_C(1) << 31},
+		{MISSING("[32]"), -1, 0},
+		{MISSING("[-1]"), -1, 0},
+		{MISSING("[4294967296]"), -1, 0},
+		{MISSING("[0.0]"), -1, 0},
+		{MISSING("[\"0\"]"), -1, 0},
+		{MISSING("{}"), -1, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(rows); i++) {
+		struct receipt_install receipt = {.missing = 7};
+		struct sb_err err = SB_ERR_INIT;
+		json_auto_t *doc = parse(rows[i].text, &err);
+
+		assert_int_equal(receipt_read_install(doc, SHA, &receipt, &err), rows[i].outcome);
+		assert_true(rows[i].outcome || receipt.missing == rows[i].missing);
+	}
+}
+
 #define ASIDE(list) INSTALL(SHA, "0.1.0", ",\"was\":\"absent\",\"aside\":" list)
 
 static void test_receipt_read_install__reads_what_was_moved_aside(void **state)
@@ -474,6 +506,7 @@ int main(void)
 		cmocka_unit_test(test_receipt_parse__bounds_a_long_reason),
 		cmocka_unit_test(test_receipt_read_install__reads_ours),
 		cmocka_unit_test(test_receipt_read_install__reads_what_was_moved_aside),
+		cmocka_unit_test(test_receipt_read_install__reads_what_is_missing),
 		cmocka_unit_test(test_receipt_read_install__reads_that_it_is_the_users),
 		cmocka_unit_test(test_receipt_read_install__refuses_odd_ones),
 		cmocka_unit_test(test_receipt_read_install__names_both_digests),

@@ -26,6 +26,7 @@
 #include "payloads/sandbox-tools/install/files.h"
 #include "payloads/sandbox-tools/install/home.h"
 #include "payloads/sandbox-tools/install/launch.h"
+#include "payloads/sandbox-tools/install/needs.h"
 #include "payloads/sandbox-tools/install/process.h"
 #include "payloads/sandbox-tools/install/spec.h"
 #include "payloads/sandbox-tools/server/lifecycle.h"
@@ -529,6 +530,7 @@ static json_t *list_aside(const struct install *in)
 static int report(struct install *in)
 {
 	json_t *receipt = receipt_new(&in->spec, 1), *aside = list_aside(in);
+	json_t *missing = needs_missing(in->spec.needs, in->env);
 	static const char *const copied[] = {
 		WIRE_SHA256, WIRE_RELEASE, WIRE_WIRE, WIRE_PID, WIRE_UID};
 
@@ -540,10 +542,13 @@ static int report(struct install *in)
 		json_object_set_new(receipt, WIRE_PATH, json_string(in->spec.path));
 		if (json_array_size(aside) > 0)
 			json_object_set(receipt, WIRE_MOVED_ASIDE, aside);
+		if (json_array_size(missing) > 0)
+			json_object_set(receipt, WIRE_MISSING, missing);
 		json_object_set_new(
 			receipt, WIRE_PLACED, json_string(files_form_word(in->target.form)));
 	}
 	json_decref(aside);
+	json_decref(missing);
 	return receipt_print(receipt, 0);
 }
 

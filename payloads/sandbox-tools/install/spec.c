@@ -85,16 +85,16 @@ static bool are_names(const json_t *names)
 	return true;
 }
 
-static bool are_args(const json_t *args)
+static bool are_strings(const json_t *list, size_t most)
 {
 	json_t *value;
 	size_t i;
 
-	if (!args)
+	if (!list)
 		return true;
-	if (!json_is_array(args) || json_array_size(args) > SPEC_ARGS_MAX)
+	if (!json_is_array(list) || json_array_size(list) > most)
 		return false;
-	json_array_foreach (args, i, value) {
+	json_array_foreach (list, i, value) {
 		if (!json_is_string(value))
 			return false;
 	}
@@ -147,7 +147,8 @@ static int check(const struct spec *spec, enum spec_kind kind, struct fail *fail
 		{WIRE_PATH, (kind != SPEC_INSTALL && !spec->path) || is_path(spec->path, 2)},
 		{WIRE_CWD, !spec->cwd || spec->cwd[0] == '/'},
 		{WIRE_LINKS, are_links(spec->links)},
-		{WIRE_START, are_args(spec->start)},
+		{WIRE_START, are_strings(spec->start, SPEC_ARGS_MAX)},
+		{WIRE_NEEDS, are_strings(spec->needs, SPEC_NEEDS_MAX)},
 		{WIRE_BORN, !spec->born || is_hex(spec->born, 32)},
 		{WIRE_DISCARD, are_names(spec->discard)},
 	};
@@ -184,6 +185,7 @@ int spec_parse(
 	spec->discard = json_object_get(spec->doc, WIRE_DISCARD);
 	spec->links = json_object_get(spec->doc, WIRE_LINKS);
 	spec->start = json_object_get(spec->doc, WIRE_START);
+	spec->needs = json_object_get(spec->doc, WIRE_NEEDS);
 	spec->deadline = get_deadline(spec);
 	return check(spec, kind, fail);
 }

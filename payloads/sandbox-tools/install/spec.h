@@ -15,8 +15,9 @@
 
 #define SPEC_LINE_MAX 65536
 #define SPEC_PATH_MAX 1024
-#define SPEC_LINKS_MAX 16
+#define SPEC_LINKS_MAX 17 /* those of a rules file, and one for the client */
 #define SPEC_ARGS_MAX 16
+#define SPEC_NEEDS_MAX 32
 #define RECEIPT_MAX 4096
 
 struct spec {
@@ -36,6 +37,7 @@ struct spec {
 	json_t *discard;    /* uninstall: array of names in the home, NULL to remove everything */
 	json_t *links;	    /* array of absolute paths, NULL if none */
 	json_t *start;	    /* array of arguments, NULL for start-server */
+	json_t *needs;	    /* install: array of what a client runs here, NULL if none */
 	int64_t deadline;
 };
 
