@@ -88,6 +88,26 @@ static void warn_of_link(
 			"inspect_ai 0.3.263 and later do not use a link");
 }
 
+/* What the client will miss when it uses the service. */
+static void tell_missing(const struct plan *plan, const struct receipt_install *receipt,
+	const char *ref, json_t *json)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; plan->host && plan->host->needs[i]; i++) {
+		const char *need = plan->host->needs[i] + (*plan->host->needs[i] == '=');
+
+		if (!(receipt->missing >> i & 1))
+			continue;
+		json_array_append_new(list, json_string(need));
+		out_note(ref, "%s runs '%s' in the container, which does not have it",
+			plan->facts.value[SB_FACT_CLIENT], need);
+	}
+	if (plan->host)
+		json_object_set(json, "missing", list);
+	json_decref(list);
+}
+
 static int inject_one(const struct cmd_env *env, struct plan *plan, const char *ref,
 	struct cmd_result *ret, struct sb_err *err)
 {
@@ -113,6 +133,7 @@ static int inject_one(const struct cmd_env *env, struct plan *plan, const char *
 	json_object_set_new(ret->json, "uid", json_integer(receipt.uid));
 	json_object_set_new(ret->json, "ms", json_integer(ms));
 	tell_aside(&receipt, ref, ret->json);
+	tell_missing(plan, &receipt, ref, ret->json);
 	if (plan->image.arch[0])
 		snprintf(arch, sizeof(arch), "%s, ", plan->image.arch);
 	if (plan->as_user)

@@ -32,17 +32,16 @@ bool plan_is_for_inspect_ai(const struct plan *plan)
 	return !strncmp(plan->facts.value[SB_FACT_CLIENT], name, strlen(name));
 }
 
-/* Releases up to 0.3.262 reach the program as the container's own user; one that does not say its
-   number is later. */
-static bool comes_as_the_user(const struct plan *plan)
+const char *plan_host_link(const struct plan *plan)
 {
-	unsigned part[3];
+	const char *path = plan->host ? plan->host->path : NULL;
 
-	if (sscanf(plan->facts.value[SB_FACT_CLIENT], "inspect_ai %4u.%4u.%4u", &part[0], &part[1],
-		    &part[2]) != 3 ||
-		part[0] > 0)
-		return false;
-	return part[1] < 3 || (part[1] == 3 && part[2] <= 262);
+	if (!path || !strcmp(path, plan->conf->path))
+		return NULL;
+	for (char *const *link = plan->conf->links; link && *link; link++)
+		if (!strcmp(*link, path))
+			return NULL;
+	return path;
 }
 
 const char *plan_service(const struct plan *plan)
@@ -184,9 +183,11 @@ static enum conf_service asked_service(const struct plan *plan)
 
 static bool auto_is_root(const struct plan *plan)
 {
-	if (is_for_root_only(&plan->home))
+	enum conf_service wanted = plan->host ? plan->host->service : CONF_AUTO;
+
+	if (is_for_root_only(&plan->home) || wanted == CONF_ROOT)
 		return true;
-	return !comes_as_the_user(plan) && eng_caps_can_switch(plan->container.root_caps);
+	return wanted == CONF_AUTO && eng_caps_can_switch(plan->container.root_caps);
 }
 
 static int choose_owner(struct plan *plan, struct sb_err *err)
@@ -215,10 +216,23 @@ static void choose_names(struct plan *plan, const struct key *key)
 	key_name(key, plan->payload.sha256, plan->container.id, true, plan->keep_user);
 }
 
+static int choose_host(struct plan *plan, const char *client, struct sb_err *err)
+{
+	char range[HOST_TEXT_SIZE];
+
+	if (host_find(client, &plan->host, err) < 0)
+		return -1;
+	if (plan->host && !plan->host->path)
+		return sb_err_set(err, SB_UNSUPPORTED,
+			"%s %s cannot be served: %s, which this sbinject does not provide",
+			plan->host->client, host_range_text(plan->host, range), plan->host->why);
+	return 0;
+}
+
 int plan_make(struct eng_client *client, const struct plan_opts *opts, const char *ref,
 	struct plan *ret, struct sb_err *err)
 {
-	if (plan_look(client, opts, ref, ret, err) < 0)
+	if (choose_host(ret, opts->client, err) < 0 || plan_look(client, opts, ref, ret, err) < 0)
 		return -1;
 	ret->must_start = opts->start && eng_container_can_start(&ret->container);
 	if (!ret->must_start && eng_container_need_running(&ret->container, err) < 0)

@@ -8,6 +8,7 @@
 
 #include "conf/rule.h"
 #include "payloads/catalogue.h"
+#include "payloads/hosts.h"
 #include "payloads/key.h"
 #include "recon/recon.h"
 
@@ -35,6 +36,7 @@ struct plan {
 	struct eng_image image;	 /* the platform, in OCI's words */
 	const char *engine_arch; /* of the engine's machine; borrowed */
 	struct sb_facts facts;
+	const struct host *host; /* what the client expects; NULL: as any does, or not known */
 	const struct conf_rule *rule;
 	struct payload_bytes payload;
 	struct recon_home home;
@@ -69,6 +71,9 @@ bool plan_is_foreign(const struct plan *plan);
 
 /* The caller is inspect_ai, of whatever release, as --client says. */
 bool plan_is_for_inspect_ai(const struct plan *plan);
+
+/* The path where the client looks for the program, if that is not the rules': a further link. */
+const char *plan_host_link(const struct plan *plan);
 
 /* Whose the service is to be: "root" or "user". */
 const char *plan_service(const struct plan *plan);

@@ -7,12 +7,22 @@
 
 enum { START_TIMEOUT_MS = 20 * 1000 }; /* the service may take to answer */
 
-static json_t *string_list(char *const *words)
+static json_t *string_list(const char *const *words)
 {
 	json_t *list = json_array();
 
 	for (; words && *words; words++)
 		json_array_append_new(list, json_string(*words));
+	return list;
+}
+
+static json_t *links_of(const struct plan *plan)
+{
+	json_t *list = string_list((const char *const *)plan->conf->links);
+	const char *link = plan_host_link(plan);
+
+	if (link)
+		json_array_append_new(list, json_string(link));
 	return list;
 }
 
@@ -26,13 +36,14 @@ static json_t *install_question(const struct carry *carry, const void *ctx)
 	bool as_root = !carry_is_for_user(carry);
 
 	(void)ctx;
-	return json_pack("{s:s, s:s, s:s, s:b, s:s*, s:s*, s:o, s:o, s:i}", WIRE_SHA256,
+	return json_pack("{s:s, s:s, s:s, s:b, s:s*, s:s*, s:o, s:o, s:o*, s:i}", WIRE_SHA256,
 		plan->payload.sha256, WIRE_PATH, plan->conf->path, WIRE_CWD,
 		*cwd == '/' ? cwd : "/", WIRE_OWN_HOME, (int)!as_root, WIRE_KEEP,
 		as_root && plan->keep[0] ? plan->keep : NULL, WIRE_STAGED,
-		as_root && carry->uploaded ? carry->name : NULL, WIRE_LINKS,
-		string_list(plan->conf->links), WIRE_START, string_list(plan->conf->start),
-		WIRE_TIMEOUT, eng_time_left(plan->client, START_TIMEOUT_MS));
+		as_root && carry->uploaded ? carry->name : NULL, WIRE_LINKS, links_of(plan),
+		WIRE_START, string_list((const char *const *)plan->conf->start), WIRE_NEEDS,
+		plan->host ? string_list(plan->host->needs) : NULL, WIRE_TIMEOUT,
+		eng_time_left(plan->client, START_TIMEOUT_MS));
 }
 
 /* *err stays the reason to be told. */
@@ -200,8 +211,8 @@ static json_t *uninstall_question(const struct carry *carry, const void *user_go
 {
 	const struct plan *plan = carry->plan;
 
-	return json_pack("{s:s, s:o, s:b}", WIRE_PATH, plan->conf->path, WIRE_LINKS,
-		string_list(plan->conf->links), WIRE_USER_GONE, (int)*(const bool *)user_gone);
+	return json_pack("{s:s, s:o, s:b}", WIRE_PATH, plan->conf->path, WIRE_LINKS, links_of(plan),
+		WIRE_USER_GONE, (int)*(const bool *)user_gone);
 }
 
 static int bring_to_remove(struct carry *carry, void *ctx, struct sb_err *err)
