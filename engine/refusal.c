@@ -73,7 +73,10 @@ static const struct eng_refusal at_run[] = {
 	{0, "cannot allocate memory", SB_UNSUPPORTED, "no memory left"},
 	{0, "resource temporarily unavailable", SB_UNSUPPORTED,
 		"the limit on processes is reached"},
+	/* The two ways in which runc tells that its own process inside did not live to run ours. */
 	{0, "procReady not received", SB_UNSUPPORTED,
+		"a limit on processes or memory stopped the runtime"},
+	{0, "read init-p: connection reset", SB_UNSUPPORTED,
 		"a limit on processes or memory stopped the runtime"},
 	{0, "no space left", SB_UNSUPPORTED, "no space left"},
 	{0, "unable to find user", SB_UNSUPPORTED, "the image has no such user"},

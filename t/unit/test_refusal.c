@@ -73,6 +73,7 @@ static void test_eng_refusal_find__knows_words_in_capitals_or_not(void **state)
 		{ENG_AT_RUN, 0, "exec: Permission denied", SB_UNSUPPORTED, "not permitted"},
 		{ENG_AT_RUN, 0, "container x is not running", SB_NO_CONTAINER, "stopped"},
 		{ENG_AT_RUN, 0, "procready not received", SB_UNSUPPORTED, "limit"},
+		{ENG_AT_RUN, 0, "Read init-p: connection reset by peer", SB_UNSUPPORTED, "limit"},
 	};
 
 	(void)state;
