@@ -105,7 +105,12 @@ const struct eng_refusal *eng_refusal_find(
 }
 
 static const char *const passing[] = {
-	"no such file or directory", "paused container", "could not find the file / in"};
+	"no such file or directory",
+	"paused container",
+	"could not find the file / in",
+	/* Podman, when what it started ended before it listened; another try tells the cause. */
+	"read unixpacket",
+};
 
 bool eng_refusal_is_passing(const char *text)
 {

@@ -93,14 +93,18 @@ fault "frame:stderr@POST $version/exec/.*/start#1" 3
 fault "frame:swap@POST $version/exec/.*/start#1" 3
 fault "frame:digest@POST $version/exec/.*/start#1" 6
 
-# Docker says on stdout why a program could not be started, in a line that ends like a receipt.
-text=$'OCI runtime exec failed: exec failed: unable to start container process: permission denied\r\n'
-{
+# spoken TEXT: as in the stream of an exec
+spoken() {
   printf 'HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n'
-  printf '\x01\0\0\0\0\0\0%b' "\\x$(printf %02x ${#text})"
-  printf '%s' "$text"
-} >"$tmp/refusal"
+  printf '\x01\0\0\0\0\0\0%b' "\\x$(printf %02x ${#1})"
+  printf '%s' "$1"
+}
+# Docker says on stdout why a program could not be started, in a line that ends like a receipt.
+spoken $'OCI runtime exec failed: exec failed: unable to start container process: permission denied\r\n' >"$tmp/refusal"
 fault "raw@POST $version/exec/.*/start#1:$tmp/refusal" 5
+# Podman, at times, of what ended at once: another try does better.
+spoken $'Error: read unixpacket @->/proc/self/fd/15/attach: read: connection reset by peer\r\n' >"$tmp/haste"
+fault "raw@POST $version/exec/.*/start#1:$tmp/haste" 0
 
 lasting "cut:req-body@PUT $version/containers/.*/archive:5000" 3
 lasting "cut:resp@POST $version/exec/.*/start:0" 3

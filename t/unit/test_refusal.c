@@ -113,6 +113,7 @@ static void test_eng_refusal_is_passing__knows_what_comes_of_others(void **state
 	assert_true(eng_refusal_is_passing("stat /x: No such file or directory"));
 	assert_true(eng_refusal_is_passing("cannot exec in a paused container"));
 	assert_true(eng_refusal_is_passing("Could not find the file / in container x"));
+	assert_true(eng_refusal_is_passing("Error: read unixpacket @->/x: read: connection reset"));
 	assert_false(eng_refusal_is_passing("permission denied"));
 	assert_false(eng_refusal_is_passing(""));
 }
