@@ -171,6 +171,11 @@ bad "a tab" 2:1 "" $'version: 1\n\tx: 1\n'
 bad "a file without its digest" 2:15 sha256 $'version: 1\npayloads: {x: {source: file, path: x}}\n'
 bad "a relative path of the program" 6:9 "" "$head"$'install:\n  path: opt/x/y\n'
 bad "a directory that is not the program's own" 6:9 "'/tmp" "$head"$'install:\n  path: /tmp/x\n'
+rule=$'rules: [{when: {}, use: tools-amd64}]\n'
+bad "a path that sbinject uses itself" 6:9 "'/.sbinject/current'" "$head"$'install:\n  path: /.sbinject/current\n'"$rule"
+bad "a link to its own records" 6:11 "'/.sbinject/state.json'" "$head"$'install:\n  links: [/.sbinject/state.json]\n'"$rule"
+bad "a link in the place of its socket" 6:11 "sbinject and its service keep files" \
+  "$head"$'install:\n  links: [/var/tmp/.da7be258e003d428/.server/sandbox-tools.sock]\n'"$rule"
 bad "two rules for the same" 7:5 "" \
   "$head"$'rules:\n  - {when: {os: linux}, use: tools-arm64}\n  - {when: {os: linux}, use: tools-amd64}\n'
 
