@@ -37,6 +37,10 @@ done
 out=$(head -c 100000 /dev/zero | tr '\0' x | env -i /usr/sbin/chroot "$R" "/.sbinject/$STAGED" install)
 is 'a request without end' "$(echo "$out" | jq -c .ok)" false
 rm -rf "$R/.sbinject"
+# no room for the lock: what was delivered is deleted all the same
+mkdir "$R/.sbinject"; mount -t tmpfs -o nr_inodes=2 none "$R/.sbinject"
+put; out=$(run_staged); is 'no room for a lock: nospace' "$(echo "$out" | jq -c '[.ok,.code]')" '[false,"nospace"]'
+is '… and the delivery is gone' "$(ls -A "$R/.sbinject")" ''; umount "$R/.sbinject"; rmdir "$R/.sbinject"
 put; chown 5 "$R/.sbinject"; out=$(run_staged); is 'a home of somebody else' "$(echo "$out" | jq -c .code)" '"denied"'; rm -rf "$R/.sbinject"
 
 # things in the way of the directory, which root moves aside
@@ -127,6 +131,7 @@ is '16 installs at once: 16 times ok' "$(cat "$W"/out.* | jq -c '[.ok,.sha256]' 
 is '… one service, started once' "$(cat "$W"/out.* | jq -c .started | grep -c true):$(cat "$W"/out.* | jq .pid | sort -u | wc -l):$(servers)" '1:1:1'
 is '… a delivery of another run is left alone' "$(ls "$R/.sbinject" | grep -c "$first")" 1
 exec 9<"$R/.sbinject/lock"; flock 9; put; out=$(run_staged '.timeout_ms=300'); is 'a held lock: busy' "$(echo "$out" | jq -c '[.ok,.code]')" '[false,"busy"]'
+is '… and its delivery is gone' "$(ls "$R/.sbinject" | grep -c "$STAGED")" 0
 exec 9<&-; uninstall >/dev/null
 is 'in the end everything is as it was' "$(unserved)" "$before"
 done_testing

@@ -568,3 +568,19 @@ bool home_erase(struct home *home, bool keep_deliveries, int *removed)
 	close(parent);
 	return true;
 }
+
+void home_abandon(const char *path, const char *delivery)
+{
+	char leaf[NAME_MAX + 1];
+	int parent = tree_open_parent(path, leaf, NULL);
+	int fd = parent < 0 ? parent : tree_open_dir(parent, leaf);
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid()) {
+		tree_unlink(fd, delivery);
+		if (tree_rmdir(parent, leaf) == 0)
+			tree_put_back_from(parent, leaf);
+	}
+	io_close(&fd);
+	io_close(&parent);
+}

@@ -552,13 +552,10 @@ static int report(struct install *in)
 	return receipt_print(receipt, 0);
 }
 
-static int open_all(struct install *in, struct fail *fail)
+static int open_home(struct install *in, struct fail *fail)
 {
 	int r;
 
-	if (spec_read(&in->spec, SPEC_INSTALL, 0, fail) < 0)
-		return -1;
-	in->env = process_start_installer();
 	if (in->spec.beside && in->spec.staged &&
 		beside_move_in(in->spec.home, in->spec.staged, in->home_aside, fail) < 0)
 		return -1;
@@ -574,6 +571,20 @@ static int open_all(struct install *in, struct fail *fail)
 	return 0;
 }
 
+/* A run that cannot begin leaves as little as one that fails later. */
+static int open_all(struct install *in, struct fail *fail)
+{
+	if (spec_read(&in->spec, SPEC_INSTALL, 0, fail) < 0)
+		return -1;
+	in->env = process_start_installer();
+	if (open_home(in, fail) == 0)
+		return 0;
+	home_close(&in->home);
+	if (in->spec.staged)
+		home_abandon(in->spec.home, in->spec.staged);
+	return -1;
+}
+
 static int run(const struct cli *cli)
 {
 	struct install in = {.home = HOME_INIT, .place = {.fd = -1}, .target = FILES_TARGET_INIT};
@@ -581,10 +592,8 @@ static int run(const struct cli *cli)
 	int status;
 
 	(void)cli;
-	if (open_all(&in, &fail) < 0) {
-		home_close(&in.home);
+	if (open_all(&in, &fail) < 0)
 		return receipt_fail(&in.spec, &fail);
-	}
 	if (!in.spec.own_home && home_has_user(&in.home)) {
 		status = report_user(&in);
 	} else if (attempt(&in, &fail) < 0) {
