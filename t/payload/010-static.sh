@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Goal: every payload is a static program that runs at any address, with nothing writable that only its
-# start has to write to, and nothing writable that can be run; and small. (t/cli/210-reproducible.sh builds it anew.)
+# start has to write to, and nothing writable that can be run; its code marks where calls may lead, and
+# probes large frames; and small. (t/cli/210-reproducible.sh builds it anew.)
 # tier: check
 # shipped only: it is about how it was linked
 cd "$(dirname "$(realpath "$0")")/../.." || exit 1
@@ -25,6 +26,18 @@ for a in $ARCHES; do
   [ "$(segments "$f")" = "R RE R RW" ]; succeeded "$a: code, constants and data each by themselves" $?
   grep -qE 'GNU_STACK.* RW ' "$tmp/headers"; succeeded "$a: no executable stack" $?
   grep -q GNU_RELRO "$tmp/headers" && grep -q 'FLAGS.*BIND_NOW' "$tmp/headers"; succeeded "$a: relocations are sealed, all at the start" $?
+  case $a in
+    amd64) objdump='x86_64-linux-gnu-objdump' mark='endbr64' probe='or[lq] +\$0x0,.*\(%rsp\)' ;;
+    arm64) objdump='aarch64-linux-gnu-objdump' mark='paciasp|bti' probe='' ;;
+    *) objdump='' ;;
+  esac
+  if [ -n "$objdump" ]; then
+    "$objdump" -d --no-show-raw-insn "$f" >"$tmp/code"
+    [ "$(grep -cE "\s($mark)" "$tmp/code")" -gt 500 ]; succeeded "$a: where calls may lead is marked" $?
+    if [ -n "$probe" ]; then
+      grep -qE "$probe" "$tmp/code"; succeeded "$a: large frames are probed" $?
+    fi
+  fi
   size=$(stat -c %s "$f"); [ "$size" -lt 500000 ]; succeeded "$a: $size bytes" $?
   ! grep -aqF "$PWD" "$f"; succeeded "$a: no build path inside" $?
   [ -z "$(payloads/toolchain.sh --emulator "$a")" ] || continue
