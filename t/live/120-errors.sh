@@ -91,6 +91,10 @@ rules:
     use: mine
 Y
 fails 'digest of a file' 6 'not the pinned one' "$SBINJECT" -c "$tmp/pin.yaml" "$name"
+mkfifo "$tmp/fifo"
+sed "s/path: tools/path: fifo/" "$tmp/pin.yaml" >"$tmp/fifo.yaml"
+fails 'a FIFO as payload' 2 "'$tmp/fifo' is not a regular file" \
+  timeout -k 5 120 "$SBINJECT" -c "$tmp/fifo.yaml" "$name"
 fails 'required release' 6 'require release=0.0.1' "$SBINJECT" --require release=0.0.1 "$name"
 fails 'required digest' 6 'require sha256=' "$SBINJECT" --require "sha256=$(printf '%064d' 0)" "$name"
 
