@@ -24,7 +24,7 @@
 #define DIGEST "/adversary.digest"		 /* the payload's, which is no secret */
 #define ANSWER "/adversary.answer"		 /* how the impostor is to lie, if not at random */
 #define ROOT_MARK "/impostor-was-run-as-root"	 /* only root can make it */
-#define SERVED_MARK "/run/.adversary-was-served" /* somebody else's: he was asked to make it */
+#define SERVED_MARK "/tmp/.adversary-was-served" /* somebody else's: he was asked to make it */
 
 struct attack {
 	const char *name;

@@ -17,10 +17,9 @@ need_sbinject
 need_adversary
 : "${CLEANED:=1}"
 
-# Where /tmp is open to all, or TMPDIR below somebody's directory; also where the mark is written.
-run='"/run":"rw,mode=1777"'
-open="{\"Tmpfs\":{$run,\"/tmp\":\"rw,exec,mode=0777\"}}"
-users="{\"Tmpfs\":{$run,\"/home\":\"rw,exec,mode=0777\"}}"
+# Where /tmp is open to all, or TMPDIR below somebody's directory.
+open='{"Tmpfs":{"/tmp":"rw,exec,mode=0777"}}'
+users='{"Tmpfs":{"/home":"rw,exec,mode=0777"}}'
 env='{"Env":["TMPDIR=/home/tmp","TEMP=/home/tmp","TMP=/home/tmp"]}'
 users_lives '/tmp is open to all' busybox exchange "$open"
 users_lives 'TMPDIR below a user'"'"'s directory' busybox exchange "$users" "$env"
@@ -60,7 +59,7 @@ some_rounds() { # two more lines of his
   for _ in $(seq 1500); do [ "$(wc -l <"$tmp/rounds")" -lt $((lines + 2)) ] || break; sleep 0.02; done
 }
 name=$(unique restarted)
-populate busybox '' "{\"Tmpfs\":{$run,\"/tmp\":\"rw,exec,mode=1777\"}}" '{"User":"1000:1000"}'
+populate busybox '' '{"Tmpfs":{"/tmp":"rw,exec,mode=1777"}}' '{"User":"1000:1000"}'
 ok 'service: user: inject' "$SBINJECT" "$name"
 for ((i = 0; i < 3 * ROUNDS; i++)); do
   api "$ENGINE" POST "/containers/$id/restart?t=0" >/dev/null
