@@ -75,7 +75,7 @@ static int answer(
 {
 	if (rpc_request_check_outline(req, fail) < 0)
 		return -1;
-	if (rpc_is_flawed(tools_find_method, req))
+	if (req->flaw)
 		return answer_here(req, reply, fail);
 	if (req->method && strcmp(req->method, CHUNK_METHOD) == 0) {
 		if (chunk_continue(&chunk, req, reply) < 0)

@@ -223,7 +223,7 @@ static void take_line(struct pipe *pipe, char *text, size_t len)
 		print_error(pipe, NULL, RPC_PARSE_ERROR, "Parse error", fail.text);
 		return;
 	}
-	if (!rpc_request_is_valid(&req) || rpc_is_flawed(tools_find_method, &req) ||
+	if (!rpc_request_is_valid(&req) || req.flaw ||
 		tools_find_method(req.method, RPC_IN_PROCESS))
 		answer(pipe, &req);
 	else

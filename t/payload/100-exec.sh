@@ -38,13 +38,15 @@ for text in '' 'junk' '[]' '"x"' '{"jsonrpc":"2.0","method":"version","id":1' '{
   fits '… and a line on stderr' "$(cat "$W/err")" 'error: *'
 done
 # JSON, but more than can be worked with
-for p in '{"path":"\ud800"}:half of a surrogate pair' '{"pid":18446744073709551616}:out of range' '{"a\u0000":1}:U+0000'; do
+for p in '{"path":"\ud800"}:half of a surrogate pair' '{"a\u0000":1}:U+0000'; do
   for m in text_editor:-32099 version:-32098 exec_remote_poll:-32098 nope:-32098; do
     out=$(e '{"jsonrpc":"2.0","method":"'"${m%:*}"'","id":7,"params":'"${p%:*}"'}')
     fits "${m%:*} is told what is wrong with ${p%:*}" "$?:$out" '0:*"code": '"${m#*:}"', "message": "a *'"${p##*:}"'*"id": 7}'
   done
 done
-out=$(e '{"jsonrpc":"2.0","method":"version","params":{"a":1e999}}' | od -An -c | tr -d ' '); is '… a notification is not' "$out" '\n'
+out=$(e '{"jsonrpc":"2.0","method":"version","params":{"a":"\ud800"}}' | od -An -c | tr -d ' '); is '… a notification is not' "$out" '\n'
+fits 'numbers_beyond_64_bits_are_the_last_there_is' "$(e '{"jsonrpc":"2.0","method":"exec_remote_poll","id":1,"params":{"pid":18446744073709551616,"ack_seq":-18446744073709551616}}')" '*"No job found with pid 9223372036854775807"*'
+fits '… also where nobody asks for them' "$(e '{"jsonrpc":"2.0","method":"version","id":1,"params":{"a":[1e999,18446744073709551616]}}')" '*"result": *'
 for command in version -h 'exec -h'; do
   # shellcheck disable=SC2086
   in_world $command >/dev/full 2>"$W/err"; is "$command into a full device fails and says so" "$?:$(cat "$W/err")" '1:error: cannot write to standard output'

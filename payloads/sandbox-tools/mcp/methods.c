@@ -207,8 +207,8 @@ static void kill_server(struct rpc_call *call)
 
 static const struct rpc_method methods[] = {
 	{"mcp_launch_server", RPC_IN_SERVER, launch_server},
-	{"mcp_send_request", RPC_IN_SERVER | RPC_PASSES, send_request},
-	{"mcp_send_notification", RPC_IN_SERVER | RPC_PASSES, send_notification},
+	{"mcp_send_request", RPC_IN_SERVER, send_request},
+	{"mcp_send_notification", RPC_IN_SERVER, send_notification},
 	{"mcp_kill_server", RPC_IN_SERVER, kill_server},
 	{NULL, 0, NULL},
 };

@@ -111,16 +111,6 @@ static void refuse_params(struct rpc_call *call)
 			json_sprintf("got an unexpected keyword argument '%s'", name ? name : ""));
 }
 
-bool rpc_is_flawed(rpc_finder *find, const struct rpc_request *req)
-{
-	const struct rpc_method *method;
-
-	if (!req->flaw || !req->flaw_passes)
-		return req->flaw != NULL;
-	method = find(req->method, RPC_IN_PROCESS | RPC_IN_SERVER);
-	return !method || !(method->flags & RPC_PASSES);
-}
-
 /* Wherever the method runs, it is not asked. */
 static void refuse_flaw(rpc_finder *find, struct rpc_call *call)
 {
@@ -139,7 +129,7 @@ void rpc_dispatch(rpc_finder *find, unsigned place, struct rpc_call *call)
 			"The request failed schema validation");
 		return;
 	}
-	if (rpc_is_flawed(find, &call->req)) {
+	if (call->req.flaw) {
 		refuse_flaw(find, call);
 		return;
 	}

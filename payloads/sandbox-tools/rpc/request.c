@@ -197,27 +197,31 @@ static const char *mend_string(char *p, const char *end, bool is_name)
 	return flaw;
 }
 
-/* 'end' is a character that ends the number. */
-static const char *mend_number(char *p, const char *end)
+/* A number beyond what can be held becomes the last one that can, or nearly, in its own room. No
+   method knows a difference between the two: what it hands on, it takes as it was written. */
+static void mend_number(char *p, const char *end)
 {
 	bool is_integer = strspn(p, "-0123456789") >= (size_t)(end - p);
+	char *digits = p + (*p == '-');
+	const char *last = "1e308";
 
 	if (!is_number(p, end))
-		return NULL;
+		return;
 	errno = 0;
 	if (is_integer)
 		strtoll(p, NULL, 10);
 	else if (!isinf(strtod(p, NULL)))
 		errno = 0;
 	if (errno != ERANGE)
-		return NULL;
-	memset(p, ' ', (size_t)(end - p));
-	memcpy(p, "0.5", is_integer ? 1 : 3);
-	return "a number in the parameters is out of range";
+		return;
+	if (is_integer)
+		last = *p == '-' ? "9223372036854775808" : "9223372036854775807";
+	memset(digits, ' ', (size_t)(end - digits));
+	memcpy(digits, last, strlen(last));
 }
 
 /* Past the next string, number or other character. The two former are mended within the members of
-   an object; tells what was wrong with them. */
+   an object; tells what was wrong with a string. */
 static const char *mend_next(struct scan *s, char *start, size_t *depth)
 {
 	if (*start == '"') {
@@ -230,7 +234,9 @@ static const char *mend_next(struct scan *s, char *start, size_t *depth)
 	}
 	if (*start == '-' || (*start >= '0' && *start <= '9')) {
 		skip_value(s);
-		return *depth > 1 && s->p < s->end ? mend_number(start, s->p) : NULL;
+		if (*depth > 1 && s->p < s->end)
+			mend_number(start, s->p);
+		return NULL;
 	}
 	*depth += *start == '{' || *start == '[';
 	*depth -= *depth > 0 && (*start == '}' || *start == ']');
@@ -239,20 +245,17 @@ static const char *mend_next(struct scan *s, char *start, size_t *depth)
 }
 
 /* Replaces what is within the members of an object and cannot be loaded by what can be: tells what
-   that was, NULL if it was nothing. */
-static const char *mend(char *text, size_t len, bool *ret_passes)
+   was wrong with its strings, NULL if it was nothing. */
+static const char *mend(char *text, size_t len)
 {
 	struct scan s = {text, text + len};
 	const char *flaw = NULL;
 	size_t depth = 0;
 
-	*ret_passes = true;
 	while (s.p < s.end) {
-		bool passes = *s.p != '"' && depth > 2;
 		const char *found = mend_next(&s, text + (s.p - text), &depth);
 
 		flaw = flaw ? flaw : found;
-		*ret_passes = *ret_passes && (passes || !found);
 	}
 	return flaw;
 }
@@ -260,14 +263,13 @@ static const char *mend(char *text, size_t len, bool *ret_passes)
 static json_t *load_mended(struct rpc_request *req, const char *text, size_t len)
 {
 	char *copy = malloc(len > 0 ? len : 1);
-	json_t *doc = NULL;
+	json_t *doc;
 
 	if (!copy)
 		return NULL;
 	memcpy(copy, text, len);
-	req->flaw = mend(copy, len, &req->flaw_passes);
-	if (req->flaw)
-		doc = json_loadb(copy, len, JSON_ALLOW_NUL, NULL);
+	req->flaw = mend(copy, len);
+	doc = json_loadb(copy, len, JSON_ALLOW_NUL, NULL);
 	free(copy);
 	return doc;
 }

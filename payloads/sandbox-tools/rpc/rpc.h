@@ -40,15 +40,14 @@ struct rpc_request {
 	const char *text;
 	size_t len;
 	/* What in 'params' is JSON but cannot be used; NULL if all is well. It has been replaced
-	   there, so the request may only be answered, not carried out. */
+	   there, so the request may only be answered, not carried out. A number that is too large
+	   is no flaw: it is the largest that can be held. */
 	const char *flaw;
-	bool flaw_passes; /* it is numbers, and they are inside of what a member of 'params' holds
-			   */
 };
 
-#define RPC_REQUEST_INIT                                     \
-	{                                                    \
-		NULL, NULL, NULL, NULL, NULL, 0, NULL, false \
+#define RPC_REQUEST_INIT                              \
+	{                                             \
+		NULL, NULL, NULL, NULL, NULL, 0, NULL \
 	}
 
 /* Reads one JSON document. 'text' is written to during the call and restored. 0, or -1 with 'fail':
@@ -91,7 +90,6 @@ enum rpc_method_flags {
 	RPC_IN_SERVER = 1 << 1,	 /* answered by the server */
 	RPC_NO_PARAMS = 1 << 2,	 /* named parameters are refused; otherwise the method decides */
 	RPC_TOOL = 1 << 3,	 /* a flaw in its parameters is a failure of the tool */
-	RPC_PASSES = 1 << 4, /* hands on what a member of its parameters holds, as it was written */
 };
 
 struct rpc_method {
@@ -105,8 +103,6 @@ const struct rpc_method *rpc_method_find(
 	const struct rpc_method *table, const char *name, unsigned place);
 /* The same over all that there are; the caller's. */
 typedef const struct rpc_method *rpc_finder(const char *name, unsigned place);
-/* Does the request have a flaw that its method cannot work with? */
-bool rpc_is_flawed(rpc_finder *find, const struct rpc_request *req);
 /* Checks and runs the request of a call, which has host and deliver set, too. */
 void rpc_dispatch(rpc_finder *find, unsigned place, struct rpc_call *call);
 /* The same for one that has to be read first. */
