@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """differ.py: the same requests to two in-container programs, and a table of what differs.
 
-  differ.py THEIRS.tar OURS.tar [--only REGEX] [--whole] [--jobs N] [--verbose]
+  differ.py THEIRS.tar OURS.tar FORKER [--only REGEX] [--whole] [--jobs N] [--verbose]
 
-Each of the tar files holds one program. DOCKER_HOST is the engine. Exit status 1 if anything is
-wrong, that is, if it differs and t/differential/by-design has no reason for it.
+Each of the tar files holds one program; FORKER is forker.c, compiled. DOCKER_HOST is the engine.
+Exit status 1 if anything is wrong, that is, if it differs and t/differential/by-design has no
+reason for it.
 """
 import argparse
 import concurrent.futures
@@ -46,6 +47,13 @@ def read_reasons():
     return [Reason(s) for s in re.split(r"\n\n+", text.strip())]
 
 
+def parting(*values):
+    """Of long values, what is around the first difference."""
+    same = len(os.path.commonprefix(values))
+    start = max(0, same - 300) if max(map(len, values)) > 1500 else 0
+    return tuple(("… " if start else "") + v[start:start + 1500] for v in values)
+
+
 class Report:
     def __init__(self, verbose):
         self.lock = threading.Lock()
@@ -72,8 +80,8 @@ class Report:
                 self.wrong.append((name, *values))
             if self.verbose or not reason:
                 verdict = f"by design: {reason.why}" if reason else "wrong"
-                print(f"# {name}: {verdict}\n#   theirs {values[0][:1500]}\n#   ours   {values[1][:1500]}",
-                      flush=True)
+                theirs, ours = parting(*values)
+                print(f"# {name}: {verdict}\n#   theirs {theirs}\n#   ours   {ours}", flush=True)
 
     def fail(self, name, text):
         with self.lock:
@@ -115,15 +123,17 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("theirs")
     parser.add_argument("ours")
+    parser.add_argument("forker")
     parser.add_argument("--only", default="")
     parser.add_argument("--whole", action="store_true")
-    parser.add_argument("--jobs", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     programs = []
-    for name, path in (("theirs", options.theirs), ("ours", options.ours)):
+    forker = "" if options.whole else options.forker
+    for name, path, how in (("theirs", options.theirs, forker), ("ours", options.ours, "")):
         with open(path, "rb") as file:
-            programs.append((name, file.read()))
+            programs.append((name, file.read(), how))
     report = Report(options.verbose)
     chosen = [g for g in cases.GROUPS if re.search(options.only, g.name)]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

@@ -4,8 +4,9 @@
 # ours, each in a container of a private Docker engine; prints what differs, and a table. Exit
 # status 1 if a difference has no reason in t/differential/by-design.
 #   --only REGEX   of the groups in t/differential/cases, those that match
-#   --whole        send every request through the program's command, also to theirs, which takes
-#                  half a second to start each time; else its server is asked for what it answers
+#   --whole        start the program for every request, also theirs, which takes half a second each
+#                  time; else a process of it forks (forker.c), and its server is asked for what
+#                  it answers
 #   --jobs N       groups at a time        --verbose   show what differs by design, too
 #   --keep         leave the engine running
 # PAYLOAD is our program, build/payloads/ARCH/inspect-sandbox-tools if not set; WHEEL is a file, if
@@ -56,6 +57,8 @@ ours() {
   tar -C "$work/ours" --owner=0 --group=0 -cf "$work/ours.tar" inspect-sandbox-tools
 }
 
+forker() { cc -O2 -D_GNU_SOURCE -shared -fPIC -o "$work/forker.so" "$here/forker.c"; }
+
 start_engine() {
   "$engine_sh" status "$engine" 2>/dev/null || started=1
   "$engine_sh" start "$engine" 9>&- </dev/null >&2
@@ -89,7 +92,7 @@ options() {
       ;;
     --whole | --verbose) arguments+=("$1") ;;
     --keep) keep=1 ;;
-    -h | --help) sed -n '3,12s/^# *//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '3,13s/^# *//p' "$0"; exit 0 ;;
     *) die "unknown option '$1'" ;;
     esac
     shift
@@ -105,9 +108,11 @@ main() {
   lock_engines
   theirs
   ours
+  forker
   start_engine
   make_image >/dev/null
-  PYTHONDONTWRITEBYTECODE=1 python3 "$here/differ.py" "$work/theirs.tar" "$work/ours.tar" "${arguments[@]}"
+  PYTHONDONTWRITEBYTECODE=1 python3 "$here/differ.py" "$work/theirs.tar" "$work/ours.tar" "$work/forker.so" \
+    "${arguments[@]}"
 }
 
 main "$@"
