@@ -80,11 +80,18 @@ def feeding(w):
         poll(w, f"kill {name} again", 0, "kill")
 
 
+def said(w, told):
+    """A job has made that file, and what it said before has been read."""
+    w.until(f"test -e {told}")
+    w.prepare("sleep 0.5")
+
+
 def ending(w):
     for name, command in (("sleep", "sleep 100"), ("children", "sleep 100 & sleep 100 & wait"), ("trap", "trap 'echo term; exit 5' TERM; echo ready; sleep 100 & wait"),
                           ("output", "echo said; sleep 100"), ("ended", "true")):
-        w.call(f"kill {name} starts", "exec_remote_start", {"command": command}, save="pid")
-        w.prepare("sleep 0.5", user="root")
+        told = "/w/told-" + name
+        w.call(f"kill {name} starts", "exec_remote_start", {"command": command.replace("sleep", f": >{told}; sleep", 1) if "sleep" in command else f": >{told}"}, save="pid")
+        said(w, told)
         w.call(f"kill {name}", "exec_remote_kill", {"pid": "$pid", "ack_seq": 0})
         poll(w, f"poll {name} after the kill", 0)
         w.look(f"nothing is left of {name}", "ps ax 2>/dev/null; cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -c 'sleep 100 '")
@@ -97,11 +104,12 @@ def edges(w):
     """Numbers of replies; what outlives its job; many at once."""
     w.start()
     for ack in (0, 1, 5, -1, 2**40):
-        w.call(f"ack {ack} starts", "exec_remote_start", {"command": "echo a; read x; echo $x; read x; echo $x", "stdin_open": True}, save="pid")
-        w.prepare("sleep 0.5", user="root")
+        told = f"/w/ack{ack}."
+        w.call(f"ack {ack} starts", "exec_remote_start", {"command": f"echo a; : >{told}0; read x; echo $x; : >{told}1; read x; echo $x; : >{told}2", "stdin_open": True}, save="pid")
+        said(w, told + "0")
         for i in range(3):
             w.call(f"ack {ack} write {i}", "exec_remote_write_stdin", {"pid": "$pid", "ack_seq": min(ack, i) if ack > 0 else ack, "data": f"w{i}\n"}, view=seq_only)
-            w.prepare("sleep 0.3", user="root")
+            said(w, f"{told}{min(i + 1, 2)}")
         w.call(f"ack {ack} close", "exec_remote_close_stdin", {"pid": "$pid", "ack_seq": 0 if ack < 5 else ack}, view=seq_only)
         w.call(f"ack {ack} kill", "exec_remote_kill", {"pid": "$pid", "ack_seq": 0}, view=seq_only)
     for i in range(30):

@@ -3,7 +3,7 @@
 another, so that the cases say every byte of it."""
 import json
 
-SAY = "while IFS= read -r line; do printf '%s\\n' \"$line\" >>/w/heard.$0; cat /w/say.$0; done"
+SAY = "while IFS= read -r line; do cat /w/say.$0; printf '%s\\n' \"$line\" >>/w/heard.$0; done"
 HEAD = '{"jsonrpc":"2.0",'
 NUMBERS = ["1", "-1", "0", "-0", "1.0", "7.0", "1e2", "1.5", "true", "false", "null", '"1"', '"7"', '"x"', '""', "[]", "{}", "9007199254740993", "12345678901234567890", "1E400"]
 
@@ -50,6 +50,7 @@ def run(w):
             # another request's id ends a session of theirs, so that the request fails
             if matches(ident, number):
                 alone(w, f"error id {number} for {ident!r}", HEAD + f'"id":{number},"error":{{"code":-5,"message":"m"}}}}\n' + end, ident)
+    alone(w, "depth 200", deep(200) + GOOD)
     launch_one(w, "launch for the rest")
     replies(w)
     requests(w)
@@ -81,12 +82,24 @@ def replies(w):
             HEAD + '"id":1,"result":{},"extra":1}\n', HEAD + '"id":1,"error":{"code":1,"message":"x","extra":2},"more":[]}\n', HEAD + '"id":1,"result":{},"error":null}\n',
             '{"result":{},"id":1,"jsonrpc":"2.0"}\n', '  ' + GOOD, GOOD.strip() + "  \r\n", "\t" + GOOD, HEAD + '"id":1,"id":1,"result":{}}\n')):
         ask(w, f"shape {i}", text)
-    for depth in (10, 100, 200):
-        ask(w, f"depth {depth}", HEAD + '"id":1,"result":{"d":' + "[" * depth + "]" * depth + "}}\n")
+    for depth in (10, 100):
+        ask(w, f"depth {depth}", deep(depth))
+
+
+def deep(depth):
+    return HEAD + '"id":1,"result":{"d":' + "[" * depth + "]" * depth + "}}\n"
+
+
+def notify(w, name, method, params, **more):
+    """One that the server has heard: then it has heard all before it, too."""
+    w.write("/w/say.0", b"")  # an answer that nobody waits for ends a session of theirs
+    w.call(name, "mcp_send_notification", {"session_id": "$mcp", "notification": {"jsonrpc": "2.0", "method": method, "params": params, **more}})
+    w.until(f"grep -q {method} /w/heard.0")
 
 
 def requests(w):
-    w.prepare("rm -f /w/heard.*", user="root")
+    notify(w, "notification before all", "start", None)
+    w.prepare("rm -f /w/heard.*")
     for i, params in enumerate((
             None, {}, {"a": 1}, {"n": None}, {"l": [None, 1, 2.5, True]}, {"s": "é€😀\n\0"}, {"n": 12345678901234567890}, {"n": 2**63}, {"n": -2**63 - 1}, {"n": 10**40}, {"n": 1e300},
             {"n": 0.1}, {"d": {"e": {"f": [{}]}}}, {"s": "x" * 3000}, {"_meta": {"progressToken": 1}})):
@@ -95,8 +108,9 @@ def requests(w):
         ask(w, f"id {ident!r}", HEAD + f'"id":{json.dumps(ident)},"result":{{}}}}\n', ident)
     ask(w, "extra members", GOOD, another=5, more=[1], none=None)
     for i, params in enumerate((None, {}, {"a": 2**64}, {"s": "é"})):
-        w.call(f"notification {i}", "mcp_send_notification", {"session_id": "$mcp", "notification": {"jsonrpc": "2.0", "method": "n", "params": params, "id": i}})
+        notify(w, f"notification {i}", f"n{i}", params, id=i)
         ask(w, f"after notification {i}", GOOD)
+    notify(w, "notification after all", "end", None)
     heard = []
     for side in w.sides:
         with open(side.root + "/w/heard.0", encoding="utf-8") as file:
@@ -133,12 +147,12 @@ def launch(w):
             number += 1
             script = f"id >/w/got.{number}; pwd >>/w/got.{number}; env | grep -v -e ^_ -e RESPONSE | sort >>/w/got.{number}; " \
                      f"cat /proc/self/oom_score_adj >>/w/got.{number}; grep -E '^(Cap(Eff|Inh)|SigIgn|NoNew)' /proc/self/status >>/w/got.{number}; umask >>/w/got.{number}; " \
-                     f"cut -d' ' -f5,6 /proc/$$/stat | awk '{{print ($1 == '$$') ($2 == '$$')}}' >>/w/got.{number}; echo '{HEAD}\"id\":1,\"result\":{{}}}}'; read x; read x"
+                     f"cut -d' ' -f5,6 /proc/$$/stat | awk '{{print ($1 == '$$') ($2 == '$$')}}' >>/w/got.{number}; : >/w/done.{number}; echo '{HEAD}\"id\":1,\"result\":{{}}}}'; read x; read x"
             request = {"server_params": {"command": "/bin/sh", "args": ["-c", script], **params}}
             if user is not None:
                 request["user"] = user
-            w.call(f"{name} as {user}", "mcp_launch_server", request, save="mcp")
-            w.prepare("sleep 0.15", user="root")
+            if None not in w.call(f"{name} as {user}", "mcp_launch_server", request, save="mcp"):
+                w.until(f"test -e /w/done.{number}")
             w.files(f"{name} as {user} got", f"/w/got.{number}")
             w.call(f"{name} as {user} killed", "mcp_kill_server", {"session_id": "$mcp"})
     for name, request in {

@@ -5,7 +5,7 @@ LINES = [
     "test -t 0; echo $?", "stty -a | grep -o -e -echo -e -icanon -e -opost -e isig", "stty size", "id", "umask", "printf 'no newline'; echo", "printf 'a\\tb\\rc\\n'", "printf '\\033[31mred\\033[0m\\n'",
     "printf '\\a\\b\\f\\v\\n'", "printf '\\033]0;title\\007x\\n'", "printf '\\033[?25l\\033[2J\\033[3~x\\n'", "printf '\\033(B\\033M\\033_x\\n'", "printf '\\303\\251\\377\\n'", "echo é€😀", "printf 'a\\0b\\n'",
     "seq 5", "seq 200", "for i in 1 2 3; do echo $i; sleep 0.1; done", "echo err >&2", "(exit 3); echo $?", "sleep 0.5; echo late", "echo 'a\nb'", "cat <<X\none\ntwo\nX",
-    "read x\nanswer\necho \"<$x>\"", "cat /proc/self/oom_score_adj", "jobs", "sleep 100 &", "jobs | sed 's/[0-9]*//'", "kill %1; wait; jobs", "set -o | grep -e emacs -e history -e monitor",
+    "read x\nanswer\necho \"<$x>\"", "cat /proc/self/oom_score_adj", "jobs", "sleep 100 &", "jobs | sed 's/[0-9]*//'", "kill %1; while kill -0 $! 2>/dev/null; do sleep 0.1; done; jobs", "set -o | grep -e emacs -e history -e monitor",
     "ulimit -c", "cut -d' ' -f5,6 /proc/$$/stat | awk '{print ($1 == '$$') ($2 == '$$')}'", "ls /proc/$$/fd | wc -l", "grep -E '^Sig(Ign)' /proc/self/status", "echo $PS1", "unset HISTFILE; history | tail -n 1 | wc -l",
     "env | cut -d= -f1 | sort | grep -v -e ^_ -e RESPONSE | tr '\\n' ' '", "echo $HOME $PWD", "head -c 20000 /dev/zero | tr '\\0' x; echo", "echo -n; echo", "true # comment", "sudo true", "if true; then\necho multi\nfi",
 ]
