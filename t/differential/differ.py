@@ -6,7 +6,7 @@
 
 Each of the tar files holds one program; FORKER is forker.c, compiled. DOCKER_HOST is the engine.
 Exit status 1 if anything is wrong, that is, if it differs and t/differential/by-design has no
-reason for it.
+reason for it, or if all groups ran and a reason there was for nothing.
 """
 import argparse
 import concurrent.futures
@@ -31,9 +31,10 @@ class Reason:
         fields = dict(line.split(": ", 1) for line in stanza.splitlines())
         self.why = fields.pop("why")
         self.case = re.compile(fields.pop("case"), re.DOTALL)
-        self.values = [re.compile(fields.pop(side, "")) for side in ("theirs", "ours")]
+        self.values = [re.compile(fields.pop(side)) for side in ("theirs", "ours")]
         self.used = 0
         assert not fields, f"{REASONS}: unknown fields {fields}"
+        assert not any(p.search("") for p in self.values), f"{REASONS}: {self.why}: fits everything"
 
     def holds(self, name, values):
         return self.case.fullmatch(name) and all(
@@ -105,6 +106,14 @@ class Report:
                 print("%6d  %s" % (reason.used, reason.why))
 
 
+    def unused(self):
+        """Reasons for nothing: they would hide what they were not meant for."""
+        unused = [r for r in self.reasons if not r.used]
+        for reason in unused:
+            print("by design, but met nowhere: case %s: %s" % (reason.case.pattern, reason.why))
+        return unused
+
+
 def run_group(group, programs, report, whole):
     start = time.monotonic()
     made = None
@@ -140,7 +149,8 @@ def main():
         for group in chosen:
             pool.submit(run_group, group, programs, report, options.whole)
     report.table()
-    return 1 if report.wrong or not report.rows else 0
+    unused = [] if options.only else report.unused()
+    return 1 if report.wrong or unused or not report.rows else 0
 
 
 sys.exit(main())
