@@ -102,6 +102,6 @@ fits '… its end is there, and what says so' "$(grep -c "$notice" "$W/all"):$(g
 told 4096 "{ printf '🙂%.0s' {1..20000}; printf '界%.0s' {1..20000} >&2; echo -final >&2; }" '-final'
 [ "$(longest)" -le 4096 ]; succeeded "so_is_what_both_streams_say_in_wide_characters ($(longest))" $?
 is '… which stay whole' "$(grep -c '�' "$W/all")" 0
-told 32 "{ printf '🙂%.0s' {1..2000}; echo -final; }" '-final'
+told 32 "{ printf '🙂%.0s' {1..2000}; echo -final; }" . # there is room for nothing else
 [ "$(longest)" -le 32 ]; is 'a_tiny_limit_holds_for_the_notice_too' "$?:$(grep -c '�' "$W/all")" 0:0
 done_testing
