@@ -9,6 +9,7 @@
 . "$(dirname "$0")/lib.sh"
 need_sbinject
 
+tree=/var/tmp/.da7be258e003d428
 call() { run "$SBINJECT" call "$name" "$1" "$2"; }
 result() { jq -r "${1:-.result}" <<<"$out"; }
 
@@ -57,6 +58,17 @@ for kind in busybox bookworm; do
   is "$kind: … is not root" "$(result .error.code)" -32099
   is "$kind: everything belongs to the user" \
     "$(ctr_exec "$ENGINE" "$id" stat -c '%n %u %g' job shell mcp note)" $'job 1234 1235\nshell 1234 1235\nmcp 1234 1235\nnote 1234 1235'
+
+  # what inspect_ai's tests of its own injection ask for
+  is "$kind: root_server_state_is_private_to_root" \
+    "$(exec_opts='{"User":"0"}' ctr_exec "$ENGINE" "$id" stat -c '%u %a' $tree $tree/.server $tree/.server/sandbox-tools.sock)" $'0 700\n0 700\n0 600'
+  is "$kind: tools_tree_is_inaccessible_to_default_user" "$(ctr_exec "$ENGINE" "$id" sh -c "
+    ls $tree && echo LISTED; ls $tree/.server && echo LISTED; touch $tree/planted && echo CREATED
+    mv $tree $tree.moved && echo MOVED; rm -rf $tree && echo REMOVED; stat -c %u:%a $tree" 2>/dev/null)" 0:700
+  # shellcheck disable=SC2016
+  [ "$kind" = busybox ] ||
+    is "$kind: … who cannot connect: permission denied" "$(ctr_exec "$ENGINE" "$id" perl -MSocket -e \
+      'socket(S, AF_UNIX, SOCK_STREAM, 0); print connect(S, sockaddr_un($ARGV[0])) ? "yes" : $! + 0' $tree/.server/sandbox-tools.sock)" 13
   ok "$kind: remove" "$SBINJECT" remove "$name"
 done
 done_testing

@@ -50,6 +50,8 @@ cycle() {
   is "$kind: so is the program" "$(inside "stat -c %u:%g:%F $path")" "$ids:regular file"
   is "$kind: so is what is above" "$(inside 'stat -c %u:%a /var/tmp')" 0:1777
   is "$kind: the server's directory is private" "$(inside "stat -c %u:%a $dir/.server")" "${ids%:*}:700"
+  is "$kind: rootless_server_state_is_private_to_the_tools_user" \
+    "$(inside "ls $dir/.server && echo LISTED; rm -rf $dir && echo REMOVED; stat -c %u:%a $dir" 4242:4242 2>/dev/null)" "${ids%:*}:700"
   is "$kind: the user's own calls find that service" "$(inside "$path exec '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"remote_version\"}'" | jq -r .result)" "Server: $path ($pid)"
   is "$kind: one server" "$(servers)" 1
   ok "$kind: status" as_user --json status "$name"
