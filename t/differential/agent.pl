@@ -70,7 +70,7 @@ my $number = 0;
 sub start_forker {
   my ($forker, $vars, $args) = @_;
   $name = "/dev/shm/forker.$$";
-  pipe my $in, $requests;
+  pipe(my $in, $requests);
   pipe $answers, my $out;
   $requests->autoflush(1);
   if (!fork) {
@@ -87,7 +87,7 @@ sub start_forker {
 sub answer { scalar readline($answers) // die "the forker has ended" }
 
 sub open_stream {
-  sysopen my $stream, $_[0], O_RDONLY | O_NONBLOCK or die "$_[0]: $!";
+  sysopen(my $stream, $_[0], O_RDONLY | O_NONBLOCK) or die "$_[0]: $!";
   return $stream;
 }
 
@@ -99,7 +99,7 @@ sub start_forked {
   @streams = map { open_stream($_) } @streams;
   print $requests join(' ', $base, map { unpack 'H*', $_ } @$vars), "\n";
   my $child = 0 + answer();
-  my $writer = feed($input, sub { open my $to, '>', $in or POSIX::_exit(1); $to }, @streams);
+  my $writer = feed($input, sub { open(my $to, '>', $in) or POSIX::_exit(1); $to }, @streams);
   my $answered = IO::Select->new($answers);
   my $status = sub { $_[0] || $answered->can_read(0) ? 0 + answer() : undef };
   return ($child, $writer, @streams, $status);

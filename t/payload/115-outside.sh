@@ -3,6 +3,7 @@
 # Goal: what inspect_ai's own tests ask of its program from outside: privacy, the ends of samples, bounded output.
 # also unprivileged: a container's user has such servers, too.
 # tier: check
+# shellcheck disable=SC2154	# state and code are set by follow
 . "$(dirname "$(realpath "$0")")/lib.sh"
 
 tool() { "$TOOL" "$@"; }
