@@ -98,10 +98,10 @@ told 100000 'echo really' really
 told 8000 "printf 'head-%03000d-tail\\n' 0" '-tail'
 grep -q "head-0*-tail" "$W/all"; is 'output_below_the_limit_is_complete' "$?:$(grep -c "$notice" "$W/all")" 0:0
 told 2048 "{ printf 'head-%0100000d' 0; printf x 1>&2; printf '%0100000d-tail\\n' 0; }" '-tail'
-[ "$(longest)" -le 2048 ]; succeeded "large_output_is_cut_before_the_reply ($(longest))" $?
+most=$(longest); [ "$most" -le 2048 ]; succeeded "large_output_is_cut_before_the_reply ($most bytes)" $?
 fits '… its end is there, and what says so' "$(grep -c "$notice" "$W/all"):$(grep -c -e '-tail' "$W/all")" '[1-9]*:1'
 told 4096 "{ printf '🙂%.0s' {1..20000}; printf '界%.0s' {1..20000} >&2; echo -final >&2; }" '-final'
-[ "$(longest)" -le 4096 ]; succeeded "so_is_what_both_streams_say_in_wide_characters ($(longest))" $?
+most=$(longest); [ "$most" -le 4096 ]; succeeded "so_is_what_both_streams_say_in_wide_characters ($most bytes)" $?
 is '… which stay whole' "$(grep -c '�' "$W/all")" 0
 told 32 "{ printf '🙂%.0s' {1..2000}; echo -final; }" . # there is room for nothing else
 [ "$(longest)" -le 32 ]; is 'a_tiny_limit_holds_for_the_notice_too' "$?:$(grep -c '�' "$W/all")" 0:0
