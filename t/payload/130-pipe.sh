@@ -48,7 +48,7 @@ fits 'a request the server dies with is answered with an error' "$d" '*-32000*"i
 exec 8>&-; wait $pipe; is 'the end of stdin ends it' $? 0
 exec 9<&-
 
-printf '%s\n' '{"jsonrpc":"2.0","method":"text_editor","id":1,"params":{"path":"\ud800"}}' '{"jsonrpc":"2.0","method":"exec_remote_poll","id":2,"params":{"pid":99999999999999999999}}' '{"jsonrpc":"2.0","method":"version","id":3,"params":{"_run_as":"\ud800"}}' | in_world pipe >"$W/out"
+printf '%s\n' '{"jsonrpc":"2.0","method":"text_editor","id":1,"params":{"path":"\ud800"}}' '{"jsonrpc":"2.0","method":"exec_remote_poll","id":2,"params":{"pid":"\ud800"}}' '{"jsonrpc":"2.0","method":"version","id":3,"params":{"_run_as":"\ud800"}}' | in_world pipe >"$W/out"
 is 'what cannot be loaded is answered, too' "$(jq -c '[.id,.error.code]' "$W/out" | tr -d '\n')" '[1,-32099][2,-32098][3,-32098]'
 request version 1 | in_world pipe >/dev/full 2>"$W/err"
 is 'a full device for replies is told' "$?:$(cat "$W/err")" '1:error: cannot write the replies: No space left on device'
