@@ -94,7 +94,9 @@ def ending(w):
         said(w, told)
         w.call(f"kill {name}", "exec_remote_kill", {"pid": "$pid", "ack_seq": 0})
         poll(w, f"poll {name} after the kill", 0)
-        w.look(f"nothing is left of {name}", "ps ax 2>/dev/null; cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -c 'sleep 100 '")
+        left = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep {} 'sleep 100[ ]'"
+        w.until("! " + left.format("-q"))  # what is killed takes its time to die
+        w.look(f"nothing is left of {name}", left.format("-c"))
     for pid in (0, -1, 1, 2**31, 2**63 - 1, 999999):
         for method, more in (("poll", {}), ("kill", {}), ("write_stdin", {"data": "x"}), ("close_stdin", {})):
             w.call(f"{method} of job {pid}", "exec_remote_" + method, {"pid": pid, "ack_seq": 0, **more})
