@@ -19,6 +19,7 @@ scratch    1  one static program and nothing else
 busybox    1  static busybox, no libc
 musl       1  musl, dynamic busybox, an Alpine-like os-release
 bookworm   1  Debian 12 (essential packages)
+python     1  Debian 12 with Python
 arm64      1  static arm64 busybox, labelled arm64/v8, needs binfmt
 mislabel   1  amd64 programs only, labelled arm64
 distroless 1  glibc without a shell, runs as user 65532
@@ -173,7 +174,7 @@ make_distroless() {
   pause_amd64 "$1"
 }
 
-# debian SUITE: its tar is made by mmdebstrap at once, as $work/layer.tar.
+# debian SUITE [PACKAGE]: its tar is made by mmdebstrap at once, as $work/layer.tar.
 debian() {
   mkdir "$work/add"
   pause_amd64 "$work/add"
@@ -183,7 +184,7 @@ debian() {
     --dpkgopt='path-exclude=/usr/share/locale/*' \
     --dpkgopt='path-exclude=/usr/share/doc/*' \
     --customize-hook="copy-in $work/add/pause /" \
-    --skip=output/dev \
+    --skip=output/dev ${2:+--include="$2"} \
     "$1" "$work/layer.tar" "$(mirror)" >"$work/log" 2>&1 || {
     tail -n 5 "$work/log" >&2
     die "cannot build $1"
@@ -230,6 +231,10 @@ make_image() {
   bookworm | bullseye | trixie | forky | sid)
     say "building $name with mmdebstrap (about 15 s)"
     debian "$name"
+    ;;
+  python)
+    say "building $name with mmdebstrap (about 30 s)"
+    debian bookworm python3
     ;;
   *)
     mkdir -m 755 "$work/root"
