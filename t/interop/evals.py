@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""evals.py ROUTE BOX...: an evaluation with a sample for each kind of container; TAP points.
+"""evals.py ROUTE HOW-MUCH BOX...: an evaluation with a sample for each kind of container; TAP.
 
 ROUTE is prepared (the container is prepared by sbinject before the tools are first used) or
-artifact (inspect_ai injects our program, which stands in for the one it is packaged with).
+artifact (inspect_ai injects our program, which stands in for the one it is packaged with). HOW-MUCH
+is what is done in the first container: all or brief; in the others it is brief.
 
 Works in the current directory. From the environment: SBINJECT, the command.
 """
@@ -45,10 +46,11 @@ from inspect_ai.util import (
     sandbox,
 )
 
+from bridge import bridged
+from checks import CLI, Checks, program_digest
 from scenario import MODEL, NOTE, SHELL_WAIT, Box, model, play, thorough
 
 SBINJECT = os.environ["SBINJECT"]
-CLI = "/var/tmp/.da7be258e003d428/inspect-sandbox-tools"
 MCP = "/tmp/mcp.sh"
 
 NO_CAPABILITIES = {"cap_drop": ["ALL"]}
@@ -57,12 +59,30 @@ BOXES = {
     "debian": Box("bookworm", 0, 0, "/root"),
     "musl": Box("musl", 0, 0, "/root"),
     "user": Box("user", 1000, 1000, "/home/user"),
-    "user-service": Box("user", 1000, 1000, "/home/user", service="user", by_rule=True),
     "uid": Box("bookworm", 1234, 1235, "/", {"user": "1234:1235"}),
+    "agent": Box("agent", 0, 0, "/root", bridged=True),
+    "agent-user": Box("agent", 1000, 1000, "/home/user", {"user": "user"}, bridged=True),
     "nocaps": Box("bookworm", 0, 0, "/root", NO_CAPABILITIES),
     "nocaps-user": Box("user", 1000, 1000, "/home/user", NO_CAPABILITIES, service="user"),
 }
-"""Of those that are asked for, the first is treated thoroughly, the others briefly."""
+
+RELEASE = tuple(map(int, inspect_ai.__version__.split(".")))
+LOOKS_AS_USER = RELEASE <= (0, 3, 262)
+"""It looks for the program as the container's own user."""
+PUTS_AS_USER = RELEASE <= (0, 3, 213)
+"""And so it puts its own there."""
+RUNS_AS_SERVICE = RELEASE <= (0, 3, 263)
+"""Tools run as whoever the service is; MCP servers are asked for as the container's own user."""
+
+
+def treated(route: str, box: Box) -> Box:
+    """As this release treats it, with its own program, too."""
+    if box.uid and (LOOKS_AS_USER if route == "prepared" else PUTS_AS_USER):
+        box = replace(box, service="user")
+    if box.uid and box.service == "root" and RUNS_AS_SERVICE:
+        who = "root, as with this release's own program"
+        box = replace(box, uid=0, gid=0, home="/root", who=who, mcp=False)
+    return box
 
 
 def compose_file(name: str, box: Box) -> str:
@@ -79,44 +99,19 @@ def compose_file(name: str, box: Box) -> str:
     return str(path)
 
 
-class Checks:
-    """What was found, by name; kept in the store of the sample until it is scored."""
-
-    def __init__(self, state: TaskState):
-        self.found: list[dict[str, Any]] = state.store.get("checks", [])
-        state.store.set("checks", self.found)
-
-    def add(self, name: str, ok: bool, seen: object) -> None:
-        self.found.append({"name": name, "ok": bool(ok), "seen": str(seen)[:500]})
-
-    def equal(self, name: str, seen: object, wanted: object) -> None:
-        self.add(name, seen == wanted, f"{seen!r}, not {wanted!r}")
-
-
 # ---- before the tools are used ----
-
-
-def rules_file(box: Box) -> str | None:
-    """The built-in rules, as they are or but for whose the service is."""
-    if not box.by_rule:
-        return None
-    rules = subprocess.run([SBINJECT, "rules"], check=True, capture_output=True, text=True).stdout
-    path = Path(f"{box.service}.yaml").absolute()
-    path.write_text(rules.replace("service: auto", f"service: {box.service}"))
-    return str(path)
 
 
 @solver
 def prepared() -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         box = BOXES[state.input_text]
-        config = rules_file(box)
-        receipt = await sbinject_adapter.prepare(sandbox(), program=SBINJECT, config=config)
+        receipt = await sbinject_adapter.prepare(sandbox(), program=SBINJECT)
         state.store.set("receipt", vars(receipt))
         checks = Checks(state)
         checks.equal("sbinject puts the tools in", receipt.result, "injected")
         wanted = (box.service, box.uid if box.service == "user" else 0)
-        checks.equal("the service is whose the rules say", (receipt.service, receipt.uid), wanted)
+        checks.equal("the service is whose it has to be", (receipt.service, receipt.uid), wanted)
         return state
 
     return solve
@@ -135,7 +130,7 @@ async def exec_awaited(checks: Checks, box: Box) -> None:
     who = ["sh", "-c", 'echo "$(id -u):$(id -g):$HOME"']
     result = await sandbox().exec_remote(who, stream=False)
     wanted = f"{box.uid}:{box.gid}:{box.home}\n"
-    checks.equal("runs as the container's user, with its home", result.stdout, wanted)
+    checks.equal(f"runs with its home as {box.who}", result.stdout, wanted)
 
 
 async def exec_options(checks: Checks, _: Box) -> None:
@@ -203,18 +198,35 @@ def remote() -> Solver:
         box = BOXES[state.input_text]
         for step in exec_awaited, *(more if box.script is thorough else ()):
             await step(Checks(state), box)
+        if box.bridged:
+            await bridged(Checks(state))
         return state
 
     return solve
 
 
+async def refused(server: ToolSource) -> str:
+    try:
+        async with mcp_connection(server):
+            return "it connects"
+    except Exception as error:
+        return repr(error)
+
+
 @solver
-def connected(server: ToolSource) -> Solver:
+def connected() -> Solver:
     """The script of the model, with one run of the MCP server for all of it."""
+    tools = [bash_session(wait_for_output=SHELL_WAIT), text_editor()]
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        async with mcp_connection(server):
-            return await generate(state)
+        server = mcp_server_sandbox(name="sh", command="/bin/sh", args=[MCP])
+        if BOXES[state.input_text].mcp:
+            async with mcp_connection(server):
+                return await generate(await use_tools(*tools, mcp_tools(server))(state, generate))
+        said = await refused(server)
+        name = "no MCP: this release asks root's program for it as the container's user"
+        Checks(state).add(name, "Permission denied" in said, said)
+        return await generate(await use_tools(*tools)(state, generate))
 
     return solve
 
@@ -222,20 +234,14 @@ def connected(server: ToolSource) -> Solver:
 # ---- what is in the container at the end ----
 
 
-async def program_digest() -> str:
-    """Through the engine: nothing in the container has to be able to read it."""
-    return hashlib.sha256(await sandbox().read_file(CLI, text=False)).hexdigest()
-
-
 async def still_prepared(checks: Checks, state: TaskState) -> None:
     receipt = state.store.get("receipt")
     checks.equal("the program is still ours", await program_digest(), receipt["sha256"])
-    config = rules_file(BOXES[state.input_text])
-    now = await sbinject_adapter.status(receipt["id"], program=SBINJECT, config=config)
+    now = await sbinject_adapter.status(receipt["id"], program=SBINJECT)
     seen = (now.sha256, now.release, now.pid)
     wanted = (receipt["sha256"], receipt["release"], receipt["pid"])
     checks.equal("the service that ran is the one that sbinject started", seen, wanted)
-    removed = await sbinject_adapter.run("remove", receipt["id"], program=SBINJECT, config=config)
+    removed = await sbinject_adapter.run("remove", receipt["id"], program=SBINJECT)
     checks.equal("sbinject takes it out again", removed["result"], "removed")
 
 
@@ -245,7 +251,7 @@ async def injected_ours(checks: Checks, state: TaskState) -> None:
     digest = await program_digest()
     checks.add("the program is ours", digest in payloads, digest)
     request = json.dumps({"jsonrpc": "2.0", "method": "version", "id": 1})
-    user = None if BOXES[state.input_text].compose == NO_CAPABILITIES else "root"
+    user = "root" if BOXES[state.input_text].service == "root" else None
     reply = await sandbox().exec([CLI, "exec"], input=request, user=user, timeout=60)
     says = json.loads(reply.stdout).get("result")
     checks.equal("and says so", says, payloads.get(digest, {}).get("release"))
@@ -262,7 +268,7 @@ def found(look: Callable[[Checks, TaskState], Awaitable[None]]) -> Scorer:
         checks.equal("the script was played to its end", len(played), len(calls))
         owner = await sandbox().exec(["stat", "-c", "%u:%g", NOTE])
         wanted = f"{box.uid}:{box.gid}\n"
-        checks.equal("what text_editor creates is the user's", owner.stdout, wanted)
+        checks.equal("text_editor creates as that user", owner.stdout, wanted)
         await look(checks, state)
         good = all(check["ok"] for check in checks.found)
         return Score(value="C" if good else "I", metadata={"checks": checks.found})
@@ -274,8 +280,6 @@ def found(look: Callable[[Checks, TaskState], Awaitable[None]]) -> Scorer:
 
 
 def task(route: str, names: list[str]) -> Task:
-    tools = [bash_session(wait_for_output=SHELL_WAIT), text_editor()]
-    server = mcp_tools(mcp_server_sandbox(name="sh", command="/bin/sh", args=[MCP]))
     return Task(
         name=route,
         dataset=[
@@ -288,7 +292,7 @@ def task(route: str, names: list[str]) -> Task:
             for name in names
         ],
         setup=prepared() if route == "prepared" else None,
-        solver=chain(remote(), use_tools(*tools, server), connected(server)),
+        solver=chain(remote(), connected()),
         scorer=found(still_prepared if route == "prepared" else injected_ours),
     )
 
@@ -307,9 +311,11 @@ class Points:
 
 
 def injections(sample: EvalSample) -> list[str]:
-    """The commands by which inspect_ai puts its own tools into a container."""
-    commands = [e.cmd or "" for e in sample.events if isinstance(e, SandboxEvent)]
-    return [c for c in commands if re.search(r"start-server|tar xz?f", c)]
+    """The steps by which inspect_ai puts its own tools into a container."""
+    events = [e for e in sample.events if isinstance(e, SandboxEvent)]
+    wrote = [f"write {e.file}" for e in events if e.action == "write_file" and e.file == CLI]
+    ran = [e.cmd or "" for e in events]
+    return wrote + [cmd for cmd in ran if re.search(r"start-server|tar xz?f|chmod \+x", cmd)]
 
 
 def judge_sample(sample: EvalSample, route: str, prefix: str) -> None:
@@ -352,11 +358,13 @@ def changed_files() -> list[str]:
     return changed
 
 
-def main(route: str, first: str, *others: str) -> int:
-    names = [first, *others]
-    BOXES[first] = replace(BOXES[first], script=thorough)
+def main(route: str, how_much: str, *names: str) -> int:
+    for name in names:
+        BOXES[name] = treated(route, BOXES[name])
+    if how_much == "all":
+        BOXES[names[0]] = replace(BOXES[names[0]], script=thorough)
     log = eval(
-        task(route, names),
+        task(route, list(names)),
         model=get_model(MODEL, custom_outputs=model(BOXES)),
         display="none",
         log_dir="logs",
@@ -365,7 +373,7 @@ def main(route: str, first: str, *others: str) -> int:
     )[0]
     prefix = f"inspect_ai {inspect_ai.__version__}, {route}"
     Points(prefix).add("the package is as published", not changed_files(), changed_files())
-    judge(read_eval_log(log.location), route, names, prefix)
+    judge(read_eval_log(log.location), route, list(names), prefix)
     return Points.bad > 0
 
 

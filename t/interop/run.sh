@@ -20,15 +20,15 @@ image_sh=$here/../images/image.sh
 cache=$SBINJECT_CACHE/interop
 engine=docker28	# inspect_ai wants 24.0.6 or later
 suite=trixie	# whose docker and docker compose are new enough, and run on Debian 12
+at_once=5
 points=0 failures=0 keep=
 
-# release  route  containers, the first thoroughly; see evals.py. Old releases look for the tools as
-# the container's user (up to 0.3.262), and run shells as the service does (up to 0.3.263).
+# release  route  how much is done in the first container  containers; see evals.py.
 plan="\
-0.3.285 prepared debian musl user uid nocaps nocaps-user
-0.3.285 artifact user musl nocaps-user
-0.3.260 prepared debian user-service
-0.3.260 artifact musl"
+0.3.285 prepared all debian agent agent-user musl user uid nocaps nocaps-user
+0.3.285 artifact all user agent musl nocaps-user
+0.3.260 prepared all debian user
+0.3.260 artifact all musl user"
 
 die() { printf 'interop: %s\n' "$*" >&2; exit 1; }
 pass() { printf 'ok %d - %s\n' "$((++points))" "$1"; }
@@ -95,13 +95,31 @@ python() {
   die "no Python 3.11 with venv; t/setup.sh test installs it"
 }
 
+# The requirements name all that is needed: nothing has to be found out, which takes minutes.
+install=(-m pip install -q --no-input --no-deps --only-binary :all:)
+
 # environment RELEASE: with what its requirements name, and nothing built from source.
 environment() {
   local requirements=$here/requirements-$1.txt new=$cache/.new-$1
   rm -rf "$new" "${cache:?}/$1" && "$(python)" -m venv "$new" &&
-    "$new/bin/python" -m pip install -q --no-input --only-binary :all: -r "$requirements" &&
+    "$new/bin/python" "${install[@]}" -r "$requirements" &&
+    "$new/bin/python" -m pip check &&
     cp "$requirements" "$new/requirements.txt" && mv "$new" "$cache/$1"
 }
+
+# agent: the libraries of the agent, for the Python of the image.
+agent() {
+  local requirements=$here/requirements-agent.txt new=$cache/.new-agent
+  rm -rf "$new" "$cache/agent" && "$(python)" -m venv "$new/venv" &&
+    "$new/venv/bin/python" "${install[@]}" --platform "manylinux_2_28_$(uname -m)" \
+      --platform "manylinux2014_$(uname -m)" \
+      --python-version 3.11 --implementation cp \
+      --target "$new/lib" -r "$requirements" &&
+    rm -rf "$new/venv" && cp "$requirements" "$new/requirements.txt" && mv "$new" "$cache/agent"
+}
+
+# has WHAT: it is there, and is what is wanted now.
+has() { cmp -s "$here/requirements-$1.txt" "$cache/$1/requirements.txt"; }
 
 # fetch: false without a docker command; what cannot be had besides is taken out of the plan.
 fetch() {
@@ -110,10 +128,11 @@ fetch() {
   flock 7
   [ -d "$cache/docker-$suite" ] || fetched "docker compose" docker_command || return 1
   for release in $(cut -d' ' -f1 <<<"$plan" | sort -u); do
-    cmp -s "$here/requirements-$release.txt" "$cache/$release/requirements.txt" ||
-      fetched "inspect_ai $release" environment "$release" ||
+    has "$release" || fetched "inspect_ai $release" environment "$release" ||
       plan=$(grep -v "^$release " <<<"$plan") || :
   done
+  has agent || fetched "libraries for the agent" agent ||
+    plan=$(sed -E 's/ agent\S*//g' <<<"$plan")
   exec 7>&-
 }
 
@@ -132,7 +151,7 @@ finish() {
 start_engine() {
   "$engine_sh" status "$engine" 2>/dev/null || started=1
   "$engine_sh" start "$engine" 9>&- </dev/null >&2
-  "$image_sh" load "$engine" bookworm busybox musl 9>&- </dev/null >&2
+  "$image_sh" load "$engine" bookworm busybox musl python 9>&- </dev/null >&2
   mkdir -p "$work/home" "$work/docker" "$work/tmp"
   ln -s "$cache/docker-$suite/cli-plugins" "$work/docker/cli-plugins"
   clean=(env -i PATH="$cache/docker-$suite:/usr/bin:/bin" HOME="$work/home" TMPDIR="$work/tmp"
@@ -140,50 +159,73 @@ start_engine() {
     SBINJECT="$SBINJECT" PYTHONDONTWRITEBYTECODE=1)
 }
 
-# user_image: Debian with an account, and that as the image's user.
-user_image() {
-  local id root=$work/user
+# image NAME BASE CHANGE: another, with an account and what else is in $work/NAME.
+image() {
+  local id root=$work/$1
   mkdir -p "$root/etc" "$root/home"
   install -d -o 1000 -g 1000 "$root/home/user"
-  id=$("${clean[@]}" docker create sbinject-test/bookworm:1)
+  id=$("${clean[@]}" docker create "sbinject-test/$2:1")
   "${clean[@]}" docker cp "$id:/etc/passwd" "$root/etc/passwd"
   "${clean[@]}" docker cp "$id:/etc/group" "$root/etc/group"
   echo 'user:x:1000:1000:user:/home/user:/bin/bash' >>"$root/etc/passwd"
   echo 'user:x:1000:' >>"$root/etc/group"
   tar -C "$root" -c . | "${clean[@]}" docker cp - "$id:/"
-  "${clean[@]}" docker commit -c 'USER user' "$id" sbinject-test/user:1
+  "${clean[@]}" docker rmi "sbinject-test/$1:1" 2>/dev/null || :
+  "${clean[@]}" docker commit -c "$3" "$id" "sbinject-test/$1:1"
   "${clean[@]}" docker rm "$id"
 }
 
-# overlay RELEASE: its package, with our program for the ones it brings.
+images() {
+  image user bookworm 'USER user'
+  [[ $plan != *agent* ]] || {
+    mkdir -p "$work/agent/agent"
+    cp -a "$here/agent.py" "$cache/agent/lib" "$work/agent/agent/"
+    chown -R 0:0 "$work/agent/agent"
+    image agent python 'ENV PYTHONPATH=/agent/lib'
+    rm -rf "$work/agent"
+  }
+}
+
+# overlay RELEASE: its package, with our program for the ones it brings, in the form of those.
 overlay() {
-  local arch version site artifact program=$work/program/inspect-sandbox-tools path=$work/overlay-$1
+  local arch version site own artifact path=$work/overlay-$1
+  local program=$work/program/inspect-sandbox-tools
   arch=$(dpkg --print-architecture)
   site=$(echo "$cache/$1"/lib/python3*/site-packages)
   version=$(cat "$site/inspect_ai/tool/_sandbox_tools_utils/sandbox_tools_version.txt")
+  own=$site/inspect_ai/binaries/inspect-sandbox-tools-$arch-v$version
   artifact=$path/inspect_ai/binaries/inspect-sandbox-tools-$arch
   mkdir -p "$path" "$work/program"
   cp -rs "$site/inspect_ai" "$path/"
   rm -rf "$path/inspect_ai/binaries"
   mkdir "$path/inspect_ai/binaries"
   "$SBINJECT" payloads --extract "tools-$arch" --output "$program"
-  tar -C "$work/program" --owner=0 --group=0 -czf "$artifact-v$version" inspect-sandbox-tools
+  if gzip -tq "$own" 2>/dev/null; then
+    tar -C "$work/program" --owner=0 --group=0 -czf "$artifact-v$version" inspect-sandbox-tools
+  else
+    cp "$program" "$artifact-v$version"
+  fi
   ln "$artifact-v$version" "$artifact-musl-v$version"
 }
 
-# start NAME COMMAND...: in a directory of its own, its output in the file log there.
+# start NAME COMMAND...: in a directory of its own, its output in the file log there; not too many
+# at a time, or one waits longer for another than it waits for anything.
 start() {
   local name=$1
   shift
+  while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do sleep 0.2; done
   mkdir "$work/$name"
   (
     cd "$work/$name"
-    exec timeout -k 20 900 "${clean[@]}" "$@" >log 2>&1 </dev/null 9>&-
+    # Written down: a shell that starts many programs forgets how the first one ended.
+    # shellcheck disable=SC2016	# for that sh
+    exec timeout -k 20 900 sh -c '"$@"; echo $? >status' sh "${clean[@]}" "$@" >log 2>&1 \
+      </dev/null 9>&-
   ) &
   runs[$name]=$!
 }
 
-# evaluate RELEASE ROUTE CONTAINER...: the limit makes replies come in chunks.
+# evaluate RELEASE ROUTE HOW-MUCH CONTAINER...: the limit makes replies come in chunks.
 evaluate() {
   local path=''
   [ "$2" = prepared ] || path=$work/overlay-$1
@@ -193,23 +235,24 @@ evaluate() {
 
 # result NAME: its points; one more if it ended badly and they do not tell why.
 result() {
-  local log=$work/$1/log status=0
-  wait "${runs[$1]}" || status=$?
+  local log=$work/$1/log status
+  wait "${runs[$1]}" 2>/dev/null || :
+  status=$(cat "$work/$1/status" 2>/dev/null) || status=none
   points_of "$log"
-  [ "$status" -ne 0 ] || return 0
+  [ "$status" != 0 ] || return 0
   ! grep -q '^not ok - ' "$log" || return 0
   fail "$1: ended with status $status"
   tail -n 20 "$log" | sed 's/^/#   /'
 }
 
 run_all() {
-  local name release route boxes
+  local name release route rest
   declare -A runs
   start adapter "$(python)" "$here/adapter_test.py"
-  [ -z "$plan" ] || while read -r release route boxes; do
+  [ -z "$plan" ] || while read -r release route rest; do
     [ "$route" = prepared ] || overlay "$release"
     # shellcheck disable=SC2086	# one word for each container
-    evaluate "$release" "$route" $boxes
+    evaluate "$release" "$route" $rest
   done <<<"$plan"
   for name in adapter $(awk 'NF { print $1 "-" $2 }' <<<"$plan"); do
     result "$name"
@@ -242,7 +285,7 @@ main() {
   lock_engines
   if fetch; then
     start_engine
-    user_image >/dev/null
+    images >/dev/null
     run_all
   fi
   printf '1..%d\n' "$points"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inspect_ai.model import ChatMessage, ChatMessageTool, ModelOutput, ModelUsage
+from inspect_ai.tool import ToolInfo
 
 MODEL = "mockllm/model"
 READS = 12
@@ -26,11 +27,16 @@ class Box:
     uid: int
     gid: int
     home: str
+    """Of who runs the tools; the container's own user but in some early releases."""
     compose: dict[str, Any] = field(default_factory=dict)
     service: str = "root"
-    """Whose the service is, where sbinject prepares it."""
-    by_rule: bool = False
-    """It takes a rule of its own for that; the built-in ones decide for themselves."""
+    """Whose the program and the service are; for the newest release."""
+    who: str = "the container's user"
+    """Who that is."""
+    mcp: bool = True
+    """It can have MCP servers."""
+    bridged: bool = False
+    """It has an agent; see bridge.py."""
     script: Callable[["Box"], list["Call"]] = lambda box: brief(box)
 
 
@@ -74,12 +80,16 @@ NOTE = f"{DIRECTORY}/note.txt"
 PROMPT = "[$#] $"
 
 
+def mcp(box: Box, *calls: Call) -> list[Call]:
+    return [*calls] if box.mcp else []
+
+
 def brief(box: Box) -> list[Call]:
     """What depends on the kind of container."""
     who = f"{box.uid}:{box.gid}:{box.home}"
     return [
         shell(
-            "a shell runs as the container's user, with its home",
+            f"a shell runs with its home as {box.who}",
             'echo "<$(id -u):$(id -g):$HOME>"',
             f"<{who}>",
         ),
@@ -93,7 +103,7 @@ def brief(box: Box) -> list[Call]:
             file_text="one\ntwo\n",
         ),
         editor("views", r" {5}1\tone\n {5}2\ttwo\n", "view", NOTE),
-        Call("an MCP server runs as the container's user", "whoami", {}, f"^{who}$"),
+        *mcp(box, Call(f"an MCP server runs as {box.who}", "whoami", {}, f"^{who}$")),
     ]
 
 
@@ -136,8 +146,11 @@ def thorough(box: Box) -> list[Call]:
         editor("undoes", r"one\n {5}2\tzwei", "undo_edit", NOTE),
         editor("lists a directory", NOTE, "view", DIRECTORY),
         editor("tells the model of its mistake", "does not exist", "view", "/no/such"),
-        Call("the MCP server takes arguments", "add", {"a": 2, "b": 40}, "^42$"),
-        Call("its failure is for the model", "fail", {}, "it failed"),
+        *mcp(
+            box,
+            Call("the MCP server takes arguments", "add", {"a": 2, "b": 40}, "^42$"),
+            Call("its failure is for the model", "fail", {}, "it failed"),
+        ),
     ]
 
 
@@ -154,22 +167,45 @@ def play(calls: list[Call], messages: list[ChatMessage]) -> list[Played]:
     return played
 
 
+AGENT = ["python3", "/agent/agent.py"]
+SAID = "Grüße, 漢字 and 😀; " * 20
+TOOL_SAID = "the tool says: Côte d'Ivoire-Ville"
+FAILURE = "the model is out of order"
+
+
+def _for_agent(messages: list[ChatMessage], tools: list[ToolInfo]) -> ModelOutput:
+    """What the agent of agent.py is told, whatever it speaks."""
+    last = messages[-1]
+    if last.text == "fail":
+        raise RuntimeError(FAILURE)
+    if last.text == "use the tool":
+        return _output(tools[0].name, {"country": "Côte d'Ivoire"})
+    return _content(f"the tool says: {last.text}" if last.role == "tool" else SAID)
+
+
 def model(boxes: Mapping[str, Box]) -> Callable[..., ModelOutput]:
     """The mock: a function of the messages alone, so that samples can be played side by side."""
 
-    def generate(messages: list[ChatMessage], *_: Any) -> ModelOutput:
-        box = boxes[next(m.text for m in messages if m.role == "user")]
+    def generate(messages: list[ChatMessage], tools: list[ToolInfo], *_: Any) -> ModelOutput:
+        first = next(m.text for m in messages if m.role == "user")
+        if first not in boxes:
+            return _for_agent(messages, tools)
+        box = boxes[first]
         calls = box.script(box)
         played = play(calls, messages)
         if played and not played[-1].over:
             return _output("bash_session", {"action": "read"})
         if len(played) < len(calls):
             return _output(calls[len(played)].tool, calls[len(played)].arguments)
-        output = ModelOutput.from_content(MODEL, "done")
-        output.usage = ModelUsage()
-        return output
+        return _content("done")
 
     return generate
+
+
+def _content(text: str) -> ModelOutput:
+    output = ModelOutput.from_content(MODEL, text)
+    output.usage = ModelUsage()
+    return output
 
 
 def _output(tool: str, arguments: dict[str, Any]) -> ModelOutput:
