@@ -28,7 +28,15 @@ plan="\
 0.3.285 prepared all debian agent agent-user musl user uid nocaps nocaps-user
 0.3.285 artifact all user agent musl nocaps-user
 0.3.260 prepared all debian user
-0.3.260 artifact all musl user"
+0.3.260 artifact all musl user
+0.3.275 prepared brief debian user
+0.3.275 artifact brief user
+0.3.263 prepared brief debian user
+0.3.263 artifact brief user
+0.3.251 prepared brief debian user
+0.3.251 artifact brief user
+0.3.213 prepared brief debian user
+0.3.213 artifact brief user"
 
 die() { printf 'interop: %s\n' "$*" >&2; exit 1; }
 pass() { printf 'ok %d - %s\n' "$((++points))" "$1"; }
