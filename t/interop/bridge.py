@@ -27,6 +27,11 @@ WANTED = {
     "messages_tool": ("and in a message, in streams", TOOL_SAID),
 }
 
+FAILURES = {
+    "chat_error": "a failure of the model, for a completion",
+    "messages_error": "and for a message",
+}
+
 
 @tool
 def capital() -> Tool:
@@ -57,8 +62,8 @@ async def bridged(checks: Checks) -> None:
     seen = json.loads(agent.stdout) if agent.success else {}
     for key, (name, wanted) in WANTED.items():
         checks.equal(f"agent bridge: {name}", seen.get(key), wanted)
-    for key in "chat_error", "messages_error":
-        checks.add(f"agent bridge: {key}", FAILURE in seen.get(key, ""), seen.get(key))
+    for key, name in FAILURES.items():
+        checks.add(f"agent bridge: {name}", FAILURE in seen.get(key, ""), seen.get(key))
     refused = seen.get("uninvited", "")
     checks.add("a call that no model wants is refused", "not proposed" in refused, refused)
     checks.equal("the bridge ends with the agent", await serving(), [])

@@ -126,6 +126,8 @@ agent() {
     rm -rf "$new/venv" && cp "$requirements" "$new/requirements.txt" && mv "$new" "$cache/agent"
 }
 
+with_agent() { [[ $plan == *agent* ]]; }
+
 # has WHAT: it is there, and is what is wanted now.
 has() { cmp -s "$here/requirements-$1.txt" "$cache/$1/requirements.txt"; }
 
@@ -139,7 +141,7 @@ fetch() {
     has "$release" || fetched "inspect_ai $release" environment "$release" ||
       plan=$(grep -v "^$release " <<<"$plan") || :
   done
-  has agent || fetched "libraries for the agent" agent ||
+  ! with_agent || has agent || fetched "libraries for the agent" agent ||
     plan=$(sed -E 's/ agent\S*//g' <<<"$plan")
   exec 7>&-
 }
@@ -159,7 +161,7 @@ finish() {
 start_engine() {
   "$engine_sh" status "$engine" 2>/dev/null || started=1
   "$engine_sh" start "$engine" 9>&- </dev/null >&2
-  "$image_sh" load "$engine" bookworm busybox musl python 9>&- </dev/null >&2
+  "$image_sh" load "$engine" bookworm busybox musl 9>&- </dev/null >&2
   mkdir -p "$work/home" "$work/docker" "$work/tmp"
   ln -s "$cache/docker-$suite/cli-plugins" "$work/docker/cli-plugins"
   clean=(env -i PATH="$cache/docker-$suite:/usr/bin:/bin" HOME="$work/home" TMPDIR="$work/tmp"
@@ -185,7 +187,8 @@ image() {
 
 images() {
   image user bookworm 'USER user'
-  [[ $plan != *agent* ]] || {
+  ! with_agent || {
+    "$image_sh" load "$engine" python 9>&- </dev/null >&2
     mkdir -p "$work/agent/agent"
     cp -a "$here/agent.py" "$cache/agent/lib" "$work/agent/agent/"
     chown -R 0:0 "$work/agent/agent"
