@@ -88,8 +88,8 @@ int home_retire(const struct home *home);
    number of things done to 'removed'; false if something could not be deleted, and then record and
    lock are still there. */
 bool home_erase(struct home *home, bool keep_deliveries, int *removed);
-/* For a run that could not open or lock its home: deletes what was delivered for it and, if that was
-   all, the directory. What was moved aside for the directory is put back. */
+/* For a run that could not open or lock its home: deletes what was delivered for it and, if that
+   was all, the directory. What was moved aside for the directory is put back. */
 void home_abandon(const char *path, const char *delivery);
 
 #endif
