@@ -122,7 +122,7 @@ is 'what is to be released where nothing is, is released' "$(release "$h" | exec
 mkdir "$R/home"; cp -r "$R$D" "$R/home/p"; chown -R 1000 "$R/home/p"; D=/home/p C=$R/home/p/.server/chunks
 is 'another user with a program of its own' "$(view /docs/long | exec_as 1000 512 | collect 1000 512):$(stat -c '%a %u' "$C")" "$whole:700 1000"
 D=/var/tmp/.da7be258e003d428 C=$R$D/.server/chunks
-touch "$R$D-json-rpc-chunks"
+rm -rf "$R$D-json-rpc-chunks"; touch "$R$D-json-rpc-chunks"
 fits 'what has the name that releases of old used does not matter' "$(view /docs/long | exec_as 0 512)" "*$K*"
 rm "$R$D-json-rpc-chunks"
 rm -rf "$C"
