@@ -38,10 +38,6 @@
 
 /* ---- the allocator ---- */
 
-static long left = -1;	    /* allocations until one fails, when armed */
-static bool armed, lasting; /* lasting: all after it fail as well */
-static bool tripped;
-
 char *__real_strndup(const char *text, size_t len);
 char *__real_realpath(const char *path, char *resolved);
 DIR *__real_opendir(const char *path);
@@ -53,18 +49,6 @@ char *__wrap_realpath(const char *path, char *resolved);
 DIR *__wrap_opendir(const char *path);
 DIR *__wrap_fdopendir(int fd);
 json_t *__wrap_json_loadb(const char *text, size_t len, size_t flags, json_error_t *error);
-
-static bool fails(void)
-{
-	bool now = armed && (left == 0 || (lasting && left < 0));
-
-	if (armed)
-		left--;
-	tripped |= now;
-	if (now)
-		errno = ENOMEM;
-	return now;
-}
 
 char *__wrap_strndup(const char *text, size_t len)
 {

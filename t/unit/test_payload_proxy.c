@@ -30,24 +30,6 @@
 #define FAILING_TICKS 10 /* then there is memory again */
 #define TICKS_MAX 10000
 
-/* ---- the allocator ---- */
-
-static long left;	    /* allocations until one fails, when armed */
-static bool armed, lasting; /* lasting: all after it fail as well */
-static bool tripped;
-
-static bool fails(void)
-{
-	bool now = armed && (left == 0 || (lasting && left < 0));
-
-	if (armed)
-		left--;
-	tripped |= now;
-	if (now)
-		errno = ENOMEM;
-	return now;
-}
-
 /* ---- the host, and a client ---- */
 
 static char dir[] = "/tmp/proxy-XXXXXX";
