@@ -4,6 +4,7 @@
 # cause named and the exit code documented; and nothing is left behind in any case.
 # KINDS=PATTERN: these kinds only.
 # tier: check
+# first: docker20
 # images: scratch busybox musl bookworm bullseye trixie forky sid distroless arm64 mislabel planted
 # also: docker20-rootless docker20-userns
 # timeout: 2400

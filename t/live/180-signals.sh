@@ -3,6 +3,7 @@
 # Goal: an interrupt at any moment ends with 130, leaves nothing inside, and leaves a service that
 # was there before alone; an engine that dies in the middle is reported, and repaired afterwards.
 # tier: check
+# first: docker20
 # images: busybox
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"

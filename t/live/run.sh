@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # run.sh: the live test suite: every t/live/NNN-*.sh against every engine, or
 # what of that the tier asks for (t/tiers.sh).  Starts private engines, loads the
-# images the tests name, runs three engines' suites at a time, stops the engines
+# images the tests name, runs four engines' suites at a time, stops the engines
 # it started.  usage() lists the options.  The output of each test is kept in
 # $LOGS, build/check/live if not set.
 set -eu -o pipefail
@@ -21,7 +21,7 @@ regular="docker20 docker26 docker28 podman43 podman43-rootless podman54 podman58
 first="docker28 podman43"	# of those that a test runs on, the ones of "make check"
 only=
 keep=
-jobs=3
+jobs=4
 default_limit=900	# seconds for a test: it ends hangs, and has to do on a busy machine
 
 say() { printf '%s\n' "$*"; }
@@ -65,11 +65,13 @@ engines_of() {
   done
 }
 
-# first_of FILE KIND: its first Docker, or Podman.
+# first_of FILE KIND: its first Docker, or Podman: what it says itself ("# first:") comes before $first.
 first_of() {
-  local name found=
+  local name found='' preferred
+  preferred=" $(declared "$1" first) "
+  [[ $preferred == *" $2"* ]] || preferred=" $first "
   for name in $(engines_of "$1" | grep "^$2" || :); do
-    [[ -z $found || " $first " == *" $name "* ]] || continue
+    [[ -z $found || $preferred == *" $name "* ]] || continue
     found=$name
   done
   printf '%s\n' "$found"
