@@ -74,8 +74,9 @@ is 'deep nesting' "$(trial deep)" True
 is 'clients that go away' "$(trial gone)" '0 True'
 is 'connections that were closed take no room' "$(trial closed 1100)" '404 0'
 is 'who does not go on asking makes room, too' "$(trial silent 1100)" '404 1100'
-is 'no more requests than 4096 wait for the host' "$(trial lost 4096)" \
-  '503 {"error": {"message": "Too many requests wait for the host", "type": "overloaded_error", "code": 503}} 0 True'
+! shipped || # thousands of files are made and read: a minute under sanitizers
+  is 'no more requests than 4096 wait for the host' "$(trial lost 4096)" \
+    '503 {"error": {"message": "Too many requests wait for the host", "type": "overloaded_error", "code": 503}} 0 True'
 is 'what is no request' "$(trial garbage 300)" True
 open=$(fds "$pid")
 is 'again' "$(trial garbage 50)" True
