@@ -20,6 +20,9 @@ enum eng_caps_default { ENG_CAPS_DOCKER, ENG_CAPS_PODMAN };
 uint64_t eng_caps_of_root(
 	enum eng_caps_default which, bool privileged, const json_t *add, const json_t *drop);
 
+/* Those that Docker 20.10 knows: "all" are no more there. */
+#define ENG_CAPS_DOCKER_20 ((UINT64_C(1) << 38) - 1)
+
 /* Whether with these a process of root can become any other user. */
 bool eng_caps_can_switch(uint64_t caps);
 

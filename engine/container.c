@@ -173,6 +173,37 @@ static bool is_name(const char *ref)
 	}
 }
 
+static bool forbids_new_privileges(const struct eng_container *container)
+{
+	static const char name[] = "no-new-privileges";
+	const json_t *options = sb_json_at(container->doc, "HostConfig.SecurityOpt"), *option;
+	size_t i;
+
+	json_array_foreach (options, i, option) {
+		const char *text = json_string_value(option);
+
+		if (text && !strncmp(text, name, strlen(name)) &&
+			strcmp(text + strlen(name), ":false") != 0 &&
+			strcmp(text + strlen(name), "=false") != 0)
+			return true;
+	}
+	return false;
+}
+
+/* Where the container is another user's, Docker 20.10 lets who enters as root gain its capabilities
+   only by starting a program, which counts as new privileges. */
+static void limit_by_docker_20(const struct eng_client *client, struct eng_container *container)
+{
+	unsigned major;
+
+	if (client->kind != ENG_DOCKER || sscanf(client->version, "%4u.", &major) != 1 ||
+		major >= 23)
+		return;
+	container->root_caps &= ENG_CAPS_DOCKER_20;
+	if (!eng_container_is_roots(container) && forbids_new_privileges(container))
+		container->root_caps = 0;
+}
+
 int eng_container_inspect(
 	struct eng_client *client, const char *ref, struct eng_container *ret, struct sb_err *err)
 {
@@ -193,6 +224,7 @@ int eng_container_inspect(
 		return fail_inspect(client, &reply, ref, err);
 	if (eng_container_parse(client->kind, doc, &container, err) < 0)
 		return -1;
+	limit_by_docker_20(client, &container);
 	container.told_at = eng_http_date(&reply);
 	eng_note_seen(client, &container);
 	*ret = container;

@@ -116,6 +116,9 @@ static void test_plan_is_foreign__is_seen_from_the_engines_machine(void **state)
 /* ---- whose the service is ---- */
 
 #define PONG "HTTP/1.1 200 OK\r\nApi-Version: 1.51\r\nContent-Length: 2\r\n\r\nOK"
+#define PONG_20                                                                       \
+	"HTTP/1.1 200 OK\r\nApi-Version: 1.41\r\nServer: Docker/20.10.24 (linux)\r\n" \
+	"Content-Length: 2\r\n\r\nOK"
 
 #define USER_1000 "\"Config\":{\"User\":\"1000:1000\"}"
 #define NO_CAPS "\"HostConfig\":{\"CapDrop\":[\"ALL\"]}"
@@ -174,6 +177,20 @@ static const struct owner owners[] = {
 	{"service: auto", NULL, USER_1000 "," NO_CAPS_READ_ONLY, "root"},
 };
 
+#define NO_NEW(value) "\"HostConfig\":{\"SecurityOpt\":[\"no-new-privileges" value "\"]}"
+
+/* On Docker 20.10; since then, all of them are root's. */
+static const struct owner owners_20[] = {
+	{"service: auto", NULL, USER_1000, "root"},
+	{"service: auto", NULL, USER_1000 "," NO_NEW(""), "user"},
+	{"service: auto", NULL, USER_1000 "," NO_NEW(":true"), "user"},
+	{"service: auto", NULL, USER_1000 "," NO_NEW("=true"), "user"},
+	{"service: auto", NULL, USER_1000 "," NO_NEW(":false"), "root"},
+	{"service: auto", NULL, NO_NEW(""), "root"},
+	{"service: auto", NULL,
+		USER_1000 ",\"HostConfig\":{\"SecurityOpt\":[7,\"seccomp=unconfined\"]}", "root"},
+};
+
 static struct conf *rules_with(const char *service)
 {
 	struct sb_err err = SB_ERR_INIT;
@@ -188,11 +205,12 @@ static struct conf *rules_with(const char *service)
 	return conf;
 }
 
-static void assert_owner(const struct owner *row)
+static void assert_owner(const struct owner *row, const char *pong)
 {
 	char body[600];
-	struct fake_step steps[] = {FAKE_ANSWER(PONG), FAKE_DO(FAKE_REQUEST), FAKE_DO(FAKE_SEND),
-		FAKE_DO(FAKE_REQUEST), FAKE_DO(FAKE_SEND), FAKE_DO(FAKE_STALL)};
+	struct fake_step steps[] = {FAKE_DO(FAKE_REQUEST), {FAKE_SEND, pong, strlen(pong), 0},
+		FAKE_DO(FAKE_REQUEST), FAKE_DO(FAKE_SEND), FAKE_DO(FAKE_REQUEST),
+		FAKE_DO(FAKE_SEND), FAKE_DO(FAKE_STALL)};
 	const struct fake_step *script = steps;
 	sb_auto(plan_release) struct plan plan = PLAN_INIT;
 	sb_auto(conf_freep) struct conf *conf = rules_with(row->service);
@@ -229,13 +247,26 @@ static void test_plan_make__gives_the_service_to_who_can_do_most(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < SB_ARRAY_SIZE(owners); i++)
-		assert_owner(&owners[i]);
+		assert_owner(&owners[i], PONG);
+}
+
+static void test_plan_make__knows_what_docker_20_takes_from_root(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(owners_20); i++) {
+		struct owner row = owners_20[i];
+
+		assert_owner(&row, PONG_20);
+		row.who = "root";
+		assert_owner(&row, PONG);
+	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plan_make__gives_the_service_to_who_can_do_most),
+		cmocka_unit_test(test_plan_make__knows_what_docker_20_takes_from_root),
 		cmocka_unit_test(test_plan_is_foreign__is_seen_from_the_engines_machine),
 	};
 	struct sb_err err = SB_ERR_INIT;
