@@ -500,13 +500,12 @@ static bool fake_give(struct fake_connection *c, const struct fake_harm *harm, c
 		       : in_body ? head + fake_amount(harm, body)
 				 : head + body;
 
-	if (!fake_send(c, data, limit))
-		return false;
-	if (!in_head && !in_body)
-		return true;
-	if (at == FAKE_STALL_HEAD || at == FAKE_STALL_BODY)
+	bool sent = fake_send(c, data, limit);
+
+	/* also where the client has not waited for the part: it asks until it was stalled */
+	if ((in_head || in_body) && (at == FAKE_STALL_HEAD || at == FAKE_STALL_BODY))
 		fake_stall(c);
-	return false;
+	return sent && !in_head && !in_body;
 }
 
 struct fake_said {
