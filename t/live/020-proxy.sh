@@ -127,8 +127,12 @@ test_selection() {
 }
 
 test_parent() {
-  bash -c 'python3 "$1" --listen "$2" --to /nonexistent & sleep 0.5; exit' _ \
-    "$top/t/live/proxy.py" "$tmp/orphan.sock"
+  # shellcheck disable=SC2016 # for the shell
+  bash -c 'python3 "$1" --listen "$2" --to /nonexistent &
+    for _ in $(seq 600); do # until it listens
+      curl -s -m 1 --unix-socket "$2" http://d/ || [ $? -ne 7 ] || { sleep 0.05; continue; }
+      break
+    done' _ "$top/t/live/proxy.py" "$tmp/orphan.sock"
   for _ in $(seq 600); do
     curl -s -m 1 --unix-socket "$tmp/orphan.sock" http://d/ || [ $? -ne 7 ] || break
     sleep 0.05
