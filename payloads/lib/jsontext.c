@@ -396,18 +396,13 @@ static uint32_t decode_utf8(const unsigned char *p, const unsigned char *end, si
 	return c;
 }
 
-static bool is_half(uint32_t c)
-{
-	return c >= 0xd800 && c <= 0xdfff;
-}
-
 /* The character of a \u escape ('p' is after the u): takes the other half of a pair with it. */
 static uint32_t decode_escape(const char *p, const char *end, size_t *used)
 {
 	uint32_t c = (uint32_t)hex4(p, end), low;
 
 	*used = 4;
-	if (!is_half(c) || c > 0xdbff || end - p < 10 || p[4] != '\\' || p[5] != 'u')
+	if (!utf8_is_half(c) || c > 0xdbff || end - p < 10 || p[4] != '\\' || p[5] != 'u')
 		return c;
 	low = (uint32_t)hex4(p + 6, end);
 	if (low < 0xdc00 || low > 0xdfff)
@@ -454,7 +449,7 @@ bool jsontext_is(const struct jsontext *value, const char *content)
 static int add_char(struct buf *out, uint32_t c)
 {
 	return c == 0x7f ? buf_add_str(out, "\\u007F")
-			 : quote_add_char(out, is_half(c) ? 0xfffd : c);
+			 : quote_add_char(out, utf8_is_half(c) ? 0xfffd : c);
 }
 
 /* Characters that are copied as they are come in long runs. */

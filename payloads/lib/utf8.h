@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "payloads/lib/buf.h"
 
@@ -37,6 +38,12 @@ static inline bool utf8_may_follow(unsigned char first, size_t at, unsigned char
 	else if (at == 1 && first == 0xf4)
 		high = 0x8f;
 	return c >= low && c <= high;
+}
+
+/* Half of a surrogate pair, which is no character by itself. */
+static inline bool utf8_is_half(uint32_t c)
+{
+	return c >= 0xd800 && c <= 0xdfff;
 }
 
 bool utf8_is_valid(const void *data, size_t len);

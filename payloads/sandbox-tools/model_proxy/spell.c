@@ -36,11 +36,6 @@ static size_t put_utf8(char *to, uint32_t c)
 	return len;
 }
 
-static bool is_half(uint32_t c)
-{
-	return c >= 0xd800 && c <= 0xdfff;
-}
-
 /* Of what cannot stand for itself, and is no control character with a letter of its own. */
 static size_t put_escape(char *to, uint32_t c)
 {
@@ -65,7 +60,7 @@ static size_t put_char(char *to, enum spelling spelling, uint32_t c)
 		to[1] = letters[c - '\b'];
 		return 2;
 	}
-	if (c < ' ' || is_half(c) || (c >= 0x7f && spelling == SPELL_ASCII))
+	if (c < ' ' || utf8_is_half(c) || (c >= 0x7f && spelling == SPELL_ASCII))
 		return put_escape(to, c);
 	return put_utf8(to, c);
 }
@@ -232,7 +227,7 @@ int spell_content(struct buf *out, const struct jsontext *string)
 		if (r < 0 || at == end)
 			break;
 		c = jsontext_char(&at, end);
-		r = buf_add(out, text, put_utf8(text, is_half(c) ? 0xfffd : c));
+		r = buf_add(out, text, put_utf8(text, utf8_is_half(c) ? 0xfffd : c));
 	}
 	return r;
 }
