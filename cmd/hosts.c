@@ -41,7 +41,7 @@ static void add_needs(const struct host *host, char *text, size_t size)
 	text[0] = '\0';
 	for (const char *const *need = host->needs; *need && len < size; need++)
 		len += (size_t)snprintf(text + len, size - len, "%s%s", len ? " " : "  needs ",
-			*need + (**need == '='));
+			host_need_name(*need));
 }
 
 static void print(const struct host *host)

@@ -95,7 +95,7 @@ static void tell_missing(const struct plan *plan, const struct receipt_install *
 	json_t *list = json_array();
 
 	for (size_t i = 0; plan->host && plan->host->needs[i]; i++) {
-		const char *need = plan->host->needs[i] + (*plan->host->needs[i] == '=');
+		const char *need = host_need_name(plan->host->needs[i]);
 
 		if (!(receipt->missing >> i & 1))
 			continue;

@@ -26,6 +26,11 @@ static int compare(const struct host_release *a, const struct host_release *b)
 	return 0;
 }
 
+const char *host_need_name(const char *need)
+{
+	return need + (*need == '=');
+}
+
 const char *host_release_text(const struct host_release *release, char text[HOST_TEXT_SIZE])
 {
 	snprintf(text, HOST_TEXT_SIZE, "%u.%u.%u", release->part[0], release->part[1],

@@ -37,6 +37,9 @@ const struct host *host_at(size_t i);
  */
 int host_find(const char *client, const struct host **ret, struct sb_err *err) sb_must_check;
 
+/* What a need is called: without the mark of where it is looked up (hosts.tsv). */
+const char *host_need_name(const char *need);
+
 /* Write a release, or a range of them: "0.3.281 to 0.3.285". Both return text. */
 const char *host_release_text(const struct host_release *release, char text[HOST_TEXT_SIZE]);
 const char *host_range_text(const struct host *host, char text[HOST_TEXT_SIZE]);
