@@ -7,19 +7,13 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "payloads/lib/base.h"
-#include "payloads/lib/frame.h"
 #include "payloads/lib/io.h"
-#include "payloads/lib/name.h"
-#include "payloads/lib/sys.h"
 #include "payloads/lib/tree.h"
-#include "payloads/lib/way.h"
 #include "payloads/lib/wire.h"
 #include "payloads/sandbox-tools/cli.h"
 #include "payloads/sandbox-tools/install/beside.h"
@@ -28,6 +22,7 @@
 #include "payloads/sandbox-tools/install/launch.h"
 #include "payloads/sandbox-tools/install/needs.h"
 #include "payloads/sandbox-tools/install/process.h"
+#include "payloads/sandbox-tools/install/settle.h"
 #include "payloads/sandbox-tools/install/spec.h"
 #include "payloads/sandbox-tools/server/lifecycle.h"
 
@@ -37,7 +32,7 @@
 
 struct install {
 	struct spec spec;
-	struct sys_self self;
+	struct settle own; /* the program in the home */
 	struct home home;
 	struct place place;
 	struct files_target target;
@@ -51,11 +46,8 @@ struct install {
 	size_t old_parents, old_aside;
 	char home_aside[NAME_MAX + 1]; /* what was in the way of a home beside which we came */
 	char old_current[SHA256_HEX];
-	char old_server[PATH_MAX];     /* where the home led to, or "" */
-	char brought[SHA256_HEX + 33]; /* the copy of ourselves in a home of our own */
-	bool adopted;		       /* home/<sha256> is new */
-	bool kept;		       /* home/<keep> is new */
-	bool found_place;	       /* the server directory was there before */
+	char old_server[PATH_MAX]; /* where the home led to, or "" */
+	bool found_place;	   /* the server directory was there before */
 	bool stopped_old, started;
 	json_t *server; /* what the running server says of itself */
 };
@@ -72,120 +64,6 @@ static json_t *copy_array(const json_t *state, const char *key)
 	json_t *array = get_array(state, key);
 
 	return array ? json_copy(array) : json_array();
-}
-
-/* ---- the binary ---- */
-
-/* Where our own file should be in the home. */
-static const char *own_name(const struct install *in)
-{
-	const char *path = sys_exec_path(), *leaf = path ? strrchr(path, '/') : NULL;
-
-	if (in->spec.staged)
-		return in->spec.staged;
-	return leaf && name_is_kept(leaf + 1) ? leaf + 1 : in->spec.sha256;
-}
-
-static int check_self(struct install *in, struct fail *fail)
-{
-	const char *name = own_name(in);
-	int r = sys_know_self(&in->self);
-
-	if (r < 0 && !files_digest(in->home.fd, name, &in->self, in->self.hex))
-		return fail_sys(fail, r, "cannot read '%s/%s'", in->spec.home, name);
-	if (strcmp(in->self.hex, in->spec.sha256) != 0)
-		return fail_code(fail, FAIL_DIGEST, "'%s/%s' has the digest %s", in->spec.home,
-			name, in->self.hex);
-	return 0;
-}
-
-static bool is_right_file(const struct install *in, const char *name)
-{
-	char hex[SHA256_HEX];
-
-	return files_digest(in->home.fd, name, &in->self, hex) && strcmp(hex, in->spec.sha256) == 0;
-}
-
-static bool is_adopted(const struct install *in)
-{
-	struct stat st;
-
-	return fstatat(in->home.fd, in->spec.sha256, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       (st.st_mode & 07777) == 0755 && is_right_file(in, in->spec.sha256);
-}
-
-static int check_home(const struct install *in, struct fail *fail)
-{
-	if (way_check(in->spec.home, fail) < 0)
-		return -1;
-	/* from root's we are run; neither program nor link would be of use beside one that is not
-	 */
-	if (in->spec.own_home && files_is_noexec(in->home.fd))
-		return fail_code(fail, FAIL_NOEXEC,
-			"'%s' is on a file system that is mounted noexec", in->spec.home);
-	return 0;
-}
-
-/* Nobody else can deliver anything into a home of our own, and in root's another release may have
-   cleared away what we were started from. */
-static int bring_self(struct install *in, struct fail *fail)
-{
-	int self, r;
-
-	if (is_adopted(in) || (!in->spec.own_home && is_right_file(in, own_name(in))))
-		return 0;
-	snprintf(in->brought, sizeof(in->brought), "%s.%s", in->spec.sha256, in->spec.nonce);
-	self = sys_open_self();
-	r = self < 0 ? self : files_copy(self, in->spec.sha256, in->home.fd, in->brought);
-	io_close(&self);
-	if (r < 0)
-		return fail_sys(fail, r, "cannot write '%s/%s'", in->spec.home, in->brought);
-	in->spec.staged = in->brought;
-	return 0;
-}
-
-/* Gives the delivered file its final name in the home, or checks that it has it: then we may run
-   under a kept name of it. */
-static int adopt(struct install *in, struct fail *fail)
-{
-	const char *name = own_name(in);
-
-	in->adopted = !home_has(&in->home, in->spec.sha256);
-	/* what is there stays, or the names that others keep would lead to something else */
-	if (is_adopted(in)) {
-		if (in->spec.staged)
-			unlinkat(in->home.fd, in->spec.staged, 0);
-		return 0;
-	}
-	if (!is_right_file(in, name))
-		return fail_code(fail, FAIL_DIGEST, "'%s/%s' is not the program that is running",
-			in->spec.home, name);
-	if (fchmodat(in->home.fd, name, 0755, 0) < 0)
-		return fail_sys(fail, errno, "cannot change '%s/%s'", in->spec.home, name);
-	if (!in->spec.staged) {
-		int r = home_link(&in->home, name, in->spec.sha256);
-
-		return r < 0 ? fail_sys(fail, r, "cannot link '%s/%s'", in->spec.home, name) : 0;
-	}
-	if (renameat(in->home.fd, name, in->home.fd, in->spec.sha256) < 0)
-		return fail_sys(fail, errno, "cannot rename '%s/%s'", in->spec.home, name);
-	return 0;
-}
-
-/* The name for the next time. Without it there is an upload instead, so it may fail; but then
-   nothing else may be called so. */
-static int keep(struct install *in, struct fail *fail)
-{
-	const char *name = in->spec.keep;
-	int r;
-
-	if (!name)
-		return 0;
-	in->kept = !home_has(&in->home, name);
-	r = home_link(&in->home, in->spec.sha256, name);
-	if (r < 0 && home_has(&in->home, name))
-		return fail_sys(fail, r, "cannot make '%s/%s'", in->spec.home, name);
-	return 0;
 }
 
 /* ---- the state ---- */
@@ -289,8 +167,8 @@ static int write_intent(struct install *in, struct fail *fail)
 /* The mode that a directory had which was there before us is for the uninstall. */
 static int fill_target(struct install *in, struct fail *fail)
 {
-	const struct files_ours ours = {
-		&in->home, &in->self, json_string_value(json_object_get(in->old_state, "sha256"))};
+	const struct files_ours ours = {&in->home, &in->own.self,
+		json_string_value(json_object_get(in->old_state, "sha256"))};
 
 	if (files_open(&in->target, in->spec.path, &in->notes, fail) < 0 ||
 		files_look(&in->target, &ours, in->spec.sha256, fail) < 0 ||
@@ -425,8 +303,7 @@ static int ensure_service(struct install *in, struct fail *fail)
 
 static int attempt(struct install *in, struct fail *fail)
 {
-	if (check_self(in, fail) < 0 || check_home(in, fail) < 0 || bring_self(in, fail) < 0 ||
-		adopt(in, fail) < 0 || keep(in, fail) < 0 || prepare_state(in, fail) < 0 ||
+	if (settle_in(&in->own, &in->spec, &in->home, fail) < 0 || prepare_state(in, fail) < 0 ||
 		place_files(in, fail) < 0 || ensure_service(in, fail) < 0)
 		return -1;
 	files_commit(&in->target);
@@ -447,12 +324,7 @@ static void undo_upgrade(struct install *in)
 		home_write_current(&in->home, in->old_current, &ignored);
 	home_write_server(&in->home, in->old_server[0] ? in->old_server : NULL, &ignored);
 	home_write_state(&in->home, in->old_state, &ignored);
-	if (in->spec.staged)
-		unlinkat(in->home.fd, in->spec.staged, 0);
-	if (in->adopted)
-		unlinkat(in->home.fd, in->spec.sha256, 0);
-	if (in->kept)
-		unlinkat(in->home.fd, in->spec.keep, 0);
+	settle_undo(&in->own);
 	if (in->stopped_old)
 		start(in, NULL, io_in(UNDO_MS), &ignored);
 }
