@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Goal: every ordinary error has its documented exit code and one clear line, and changes nothing.
 # tier: check
+# first: docker20 podman43
 # images: scratch busybox arm64
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -4,6 +4,7 @@
 # the right exit code and one line, and leaves nothing inside; once the engine is well again, a
 # second run succeeds.
 # tier: sample
+# first: docker28 podman58
 # images: busybox
 # timeout: 2400
 # shellcheck source=t/live/lib.sh

@@ -3,6 +3,7 @@
 # Goal: an engine that fails while the service is looked at, asked or removed: the right exit code, in
 # time, in one line; the service is none the worse, and what was half removed can be removed.
 # tier: sample
+# first: docker28 podman58
 # images: busybox
 # timeout: 2400
 # shellcheck source=t/live/lib.sh

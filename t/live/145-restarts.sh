@@ -4,6 +4,7 @@
 # the right exit code, in time and in one line: success only if the service is there, and nothing is
 # left that the line does not report. A second run repairs everything.
 # tier: sample
+# first: docker28 podman58
 # soak: CUTS=300
 # engines: docker20 podman43 podman43-rootless docker28 podman58
 # images: busybox

@@ -4,6 +4,7 @@
 # come before or after it; and what one of them finds replaced or gone inside is brought anew.
 # ROUNDS=N: how often each pair.
 # tier: check
+# first: docker20 podman58
 # soak: ROUNDS=200
 # images: busybox
 # timeout: 1200

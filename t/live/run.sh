@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # run.sh: the live test suite: every t/live/NNN-*.sh against every engine, or
 # what of that the tier asks for (t/tiers.sh).  Starts private engines, loads the
-# images the tests name, runs four engines' suites at a time, stops the engines
+# images the tests name, runs five engines' suites at a time, stops the engines
 # it started.  usage() lists the options.  The output of each test is kept in
 # $LOGS, build/check/live if not set.
 set -eu -o pipefail
@@ -21,7 +21,7 @@ regular="docker20 docker26 docker28 podman43 podman43-rootless podman54 podman58
 first="docker28 podman43"	# of those that a test runs on, the ones of "make check"
 only=
 keep=
-jobs=4
+jobs=5
 default_limit=900	# seconds for a test: it ends hangs, and has to do on a busy machine
 
 say() { printf '%s\n' "$*"; }

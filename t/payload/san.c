@@ -16,7 +16,7 @@ int __lsan_is_turned_off(void);
 const char *__asan_default_options(void)
 {
 	return "log_path=/mnt/report:detect_leaks=1:allocator_may_return_null=1:"
-	       "fast_unwind_on_malloc=0:handle_abort=1";
+	       "handle_abort=1";
 }
 
 const char *__ubsan_default_options(void)
