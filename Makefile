@@ -5,7 +5,8 @@
 #   make check-all all of every test, on every engine, with inspect_ai, on new minimal systems
 #   make soak      long campaigns: hours
 #   make differential   the same requests to inspect_ai's own in-container program and to ours
-#   make interop   of check-all: releases of inspect_ai from the Python index, on a private Docker
+#   make interop   of check-all: releases of inspect_ai from the Python index, on a private Docker;
+#                  and whether all are known
 #   make           build; then: make install PREFIX=/usr DESTDIR=...
 #   make lint | house | fuzz | bench | bench-faults | payload-arches | cover | dist | clean
 #
@@ -192,7 +193,7 @@ lint:
 
 interop: all
 	@$(SETUP) all
-	@t/interop/run.sh
+	@status=0; for t in hosts run; do t/interop/$$t.sh || status=1; done; exit $$status
 
 # What differs from the in-container program of a release of inspect_ai: nothing but by design.
 differential: payloads
