@@ -15,25 +15,13 @@ set -eu -o pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$here/../..
-# shellcheck source=t/engines/paths.sh
-. "$here/../engines/paths.sh"
+run=differential engine=docker28 keep=''
+# shellcheck source=t/engines/one.sh
+. "$here/../engines/one.sh"
 release=0.3.285 version=35
 arch=$(dpkg --print-architecture)
 PAYLOAD=$(realpath "${PAYLOAD:-$top/build/payloads/$arch/inspect-sandbox-tools}")
-engine=docker28
-engine_sh=$here/../engines/engine.sh
-image_sh=$here/../images/image.sh
-keep='' arguments=()
-
-die() { printf 'differential: %s\n' "$*" >&2; exit 1; }
-
-finish() {
-  local status=$?
-  trap '' INT TERM HUP EXIT
-  [ -z "${started:-}" ] || [ -n "$keep" ] || "$engine_sh" stop "$engine" >&2 || status=1
-  rm -rf "$work"
-  exit "$status"
-}
+arguments=()
 
 # theirs: the archive with the program of the release, out of its wheel, which is kept.
 theirs() {
@@ -58,15 +46,6 @@ ours() {
 }
 
 forker() { cc -O2 -D_GNU_SOURCE -shared -fPIC -o "$work/forker.so" "$here/forker.c"; }
-
-start_engine() {
-  "$engine_sh" status "$engine" 2>/dev/null || started=1
-  "$engine_sh" start "$engine" 9>&- </dev/null >&2
-  "$image_sh" load "$engine" bookworm 9>&- </dev/null >&2
-  mkdir -p "$work/docker"
-  DOCKER_HOST=$("$engine_sh" sock "$engine")
-  export DOCKER_HOST DOCKER_CONFIG=$work/docker
-}
 
 # Debian with accounts: user, who is in a group more, and other.
 make_image() {
@@ -101,15 +80,11 @@ options() {
 
 main() {
   options "$@"
-  [ "$(id -u)" -eq 0 ] || exec sudo -E "$0" "$@"
-  work=$(mktemp -d "${TMPDIR:-/tmp}/sbt-differential-XXXXXX")
-  trap finish EXIT
-  trap 'exit 1' INT TERM HUP
-  lock_engines
+  begin "$@"
   theirs
   ours
   forker
-  start_engine
+  start_engine bookworm
   make_image >/dev/null
   PYTHONDONTWRITEBYTECODE=1 python3 "$here/differ.py" "$work/theirs.tar" "$work/ours.tar" "$work/forker.so" \
     "${arguments[@]}"

@@ -10,18 +10,17 @@ set -eu -o pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$here/../..
-# shellcheck source=t/engines/paths.sh
-. "$here/../engines/paths.sh"
+run=interop keep=''
+engine=docker28	# inspect_ai wants 24.0.6 or later
+# shellcheck source=t/engines/one.sh
+. "$here/../engines/one.sh"
 # shellcheck source=t/images/packages.sh
 . "$here/../images/packages.sh"
 SBINJECT=$(realpath "${SBINJECT:-$top/build/sbinject}")
-engine_sh=$here/../engines/engine.sh
-image_sh=$here/../images/image.sh
 cache=$SBINJECT_CACHE/interop
-engine=docker28	# inspect_ai wants 24.0.6 or later
 suite=trixie	# whose docker and docker compose are new enough, and run on Debian 12
 at_once=5
-points=0 failures=0 keep=
+points=0 failures=0
 
 # release  route  how much is done in the first container  containers; see evals.py.
 plan="\
@@ -38,7 +37,6 @@ plan="\
 0.3.213 prepared brief debian user
 0.3.213 artifact brief user"
 
-die() { printf 'interop: %s\n' "$*" >&2; exit 1; }
 pass() { printf 'ok %d - %s\n' "$((++points))" "$1"; }
 fail() { printf 'not ok %d - %s\n' "$((++points))" "$1"; failures=$((failures + 1)); }
 skip() { printf 'ok %d - %s # SKIP %s\n' "$((++points))" "$1" "$2"; }
@@ -148,24 +146,12 @@ fetch() {
 
 # --- the engine, and what runs on it -------------------------------------------
 
-finish() {
-  local status=$?
-  trap '' INT TERM HUP EXIT
-  jobs -p | xargs -r kill 2>/dev/null || :
-  wait
-  [ -z "${started:-}" ] || [ -n "$keep" ] || "$engine_sh" stop "$engine" >&2 || status=1
-  rm -rf "$work"
-  exit "$status"
-}
-
-start_engine() {
-  "$engine_sh" status "$engine" 2>/dev/null || started=1
-  "$engine_sh" start "$engine" 9>&- </dev/null >&2
-  "$image_sh" load "$engine" bookworm busybox musl 9>&- </dev/null >&2
-  mkdir -p "$work/home" "$work/docker" "$work/tmp"
+set_up() {
+  start_engine bookworm busybox musl
+  mkdir -p "$work/home" "$work/tmp"
   ln -s "$cache/docker-$suite/cli-plugins" "$work/docker/cli-plugins"
   clean=(env -i PATH="$cache/docker-$suite:/usr/bin:/bin" HOME="$work/home" TMPDIR="$work/tmp"
-    LC_ALL=C.UTF-8 DOCKER_CONFIG="$work/docker" DOCKER_HOST="$("$engine_sh" sock "$engine")"
+    LC_ALL=C.UTF-8 DOCKER_CONFIG="$DOCKER_CONFIG" DOCKER_HOST="$DOCKER_HOST"
     SBINJECT="$SBINJECT" PYTHONDONTWRITEBYTECODE=1)
 }
 
@@ -188,7 +174,7 @@ image() {
 images() {
   image user bookworm 'USER user'
   ! with_agent || {
-    "$image_sh" load "$engine" python 9>&- </dev/null >&2
+    load python
     mkdir -p "$work/agent/agent"
     cp -a "$here/agent.py" "$cache/agent/lib" "$work/agent/agent/"
     chown -R 0:0 "$work/agent/agent"
@@ -287,15 +273,11 @@ options() {
 
 main() {
   options "$@"
-  [ "$(id -u)" -eq 0 ] || exec sudo -E "$0" "$@"
   [ -x "$SBINJECT" ] || die "no '$SBINJECT'; run make first"
-  work=$(mktemp -d "${TMPDIR:-/tmp}/sbt-interop-XXXXXX")
-  trap finish EXIT
-  trap 'exit 1' INT TERM HUP
+  begin "$@"
   mkdir -p "$cache"
-  lock_engines
   if fetch; then
-    start_engine
+    set_up
     images >/dev/null
     run_all
   fi
