@@ -325,6 +325,30 @@ static int exchange_slowly(int dirfd, const char *fresh, const char *name)
 	return r;
 }
 
+int tree_rename_free(int dirfd, const char *name, const char *new_name)
+{
+	struct tree_parent parent;
+	int r;
+
+	tree_parent_open(&parent, dirfd);
+	r = rename_to_free(dirfd, name, new_name);
+	tree_parent_close(&parent);
+	return r;
+}
+
+int tree_exchange(int dirfd, const char *one, const char *other)
+{
+	struct tree_parent parent;
+	int r;
+
+	tree_parent_open(&parent, dirfd);
+	r = rename_with(dirfd, one, other, EXCHANGE);
+	if (is_unknown(r))
+		r = exchange_slowly(dirfd, one, other);
+	tree_parent_close(&parent);
+	return r;
+}
+
 /* Brings 'fresh', an empty directory, under 'name'; what was there is then called 'fresh'. 0,
    -errno, -EAGAIN when somebody was faster. */
 static int exchange_kept(int dirfd, const char *fresh, const char *name)

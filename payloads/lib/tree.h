@@ -34,6 +34,10 @@ int tree_mkdir(int dirfd, const char *name, mode_t mode);
 int tree_rmdir(int dirfd, const char *name);
 int tree_unlink(int dirfd, const char *name);
 int tree_rename(int from, const char *name, int to, const char *new_name);
+/* The same to a name that must be free: -EEXIST. */
+int tree_rename_free(int dirfd, const char *name, const char *new_name);
+/* Exchanges two names, in one step where the file system can. */
+int tree_exchange(int dirfd, const char *one, const char *other);
 int tree_symlink(const char *target, int dirfd, const char *name);
 
 /* ---- compound steps ---- */

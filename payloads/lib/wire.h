@@ -23,7 +23,10 @@
 #define WIRE_USER_NAME "user"		     /* in root's home: what that user runs */
 #define WIRE_SERVER_NAME ".server"	     /* beside a program: where its server is */
 #define WIRE_KEPT_PREFIX "run-"		     /* and 64 hex digits */
-#define WIRE_ASIDE_MARK ".sbinject-aside-"   /* and 8 hex digits, behind a name */
+#define WIRE_STAGING_PREFIX                                                                   \
+	".sbinject-tree-"		   /* and 32 hex digits: a tree that is not whole yet \
+					    */
+#define WIRE_ASIDE_MARK ".sbinject-aside-" /* and 8 hex digits, behind a name */
 
 /* ---- commands ---- */
 
@@ -31,6 +34,7 @@
 #define WIRE_UNINSTALL "uninstall"
 #define WIRE_STATUS "status"
 #define WIRE_GRAFT "graft"
+#define WIRE_UNPACK "unpack"
 #define WIRE_PIPE "pipe"
 #define WIRE_GREET "version" /* also the first request that sbinject sends to a pipe */
 
@@ -52,7 +56,26 @@
 #define WIRE_WHEN "when"       /* graft: one of WIRE_WHENS */
 #define WIRE_DISCARD "discard" /* uninstall: only these names in the home, and what was "born" */
 #define WIRE_BORN "born"       /* uninstall: nonce of the run that may have made it from nothing */
-#define WIRE_USER_GONE "user_gone" /* uninstall: the user's service has been removed */
+#define WIRE_USER_GONE "user_gone"	 /* uninstall: the user's service has been removed */
+#define WIRE_SERVICE_ONLY "service_only" /* uninstall: trees that are no service stay */
+#define WIRE_NAME_OF "name"		 /* unpack: what the tree is called */
+#define WIRE_TREE "tree"	 /* unpack: its digest (treesum.h); WIRE_PATH is its directory */
+#define WIRE_LAUNCHER "launcher" /* unpack: a path in it, of a program */
+#define WIRE_SERVICE "service"	 /* unpack: true: it is the service; WIRE_START its arguments */
+
+/* ---- members of a tree's stream, which follows a question of `unpack` ---- */
+
+/* One line of JSON for each thing, a directory before what is in it, and after a file's line its
+   content; in the end, {"end": true}. */
+#define WIRE_DIR "dir"	 /* path */
+#define WIRE_FILE "file" /* path */
+#define WIRE_SIZE "size"
+#define WIRE_EXEC "exec" /* true: it is executable */
+#define WIRE_LINK "link" /* path */
+#define WIRE_TO "to"
+#define WIRE_AGAIN "again" /* path of a file that is the same as another one before */
+#define WIRE_OF "of"
+#define WIRE_END "end"
 
 /* On what condition `graft` brings the program. */
 #define WIRE_WHENS(X)                                    \
@@ -75,6 +98,11 @@ enum wire_when { WIRE_WHENS(WIRE_NAME) };
 #define WIRE_MOVED_ASIDE "aside" /* paths */
 #define WIRE_MISSING "missing"	 /* places in the list of WIRE_NEEDS, from 0 */
 
+/* of unpack: a first one, with this alone, where it wants the stream; else WIRE_WAS, WIRE_TREE */
+#define WIRE_SEND "send"
+#define WIRE_FILES "files"
+#define WIRE_BYTES "bytes"
+
 /* of the service: of install, and of status in WIRE_SERVER; and WIRE_SHA256 */
 #define WIRE_RELEASE "release"
 #define WIRE_WIRE "wire"
@@ -87,6 +115,9 @@ enum wire_when { WIRE_WHENS(WIRE_NAME) };
 #define WIRE_PATH_OK "path_ok"
 #define WIRE_SERVER "server"
 #define WIRE_RUNNING "running"
+#define WIRE_TREES                                                                     \
+	"trees" /* each with WIRE_PATH, WIRE_NAME_OF, WIRE_TREE as it is, WIRE_SERVICE \
+		 */
 
 /* of uninstall */
 #define WIRE_REMOVED "removed" /* number of things */
@@ -97,11 +128,12 @@ enum wire_when { WIRE_WHENS(WIRE_NAME) };
 #define WIRE_CURRENT "current" /* digest of the version in use */
 
 /* What was there before. */
-#define WIRE_WERE(X)                                                         \
-	X(WAS_ABSENT, "absent")                                              \
-	X(WAS_SAME, "same")                                                  \
-	X(WAS_OTHER, "other") /* another version, or that of another user */ \
-	X(WAS_USERS, "user")  /* root did nothing: there is a service of the container's user */
+#define WIRE_WERE(X)                                                                             \
+	X(WAS_ABSENT, "absent")                                                                  \
+	X(WAS_SAME, "same")                                                                      \
+	X(WAS_OTHER, "other") /* another version, or that of another user */                     \
+	X(WAS_USERS, "user")  /* root did nothing: there is a service of the container's user */ \
+	X(WAS_KIND, "kind")   /* nothing was done: the service there is a tree, or is none */
 enum wire_was { WIRE_WERE(WIRE_NAME) };
 
 /* What stands at the path where clients look. */

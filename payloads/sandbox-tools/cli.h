@@ -27,7 +27,8 @@ struct cli_command {
 };
 
 extern const struct cli_command cli_exec, cli_pipe, cli_start_server, cli_stop_server, cli_server,
-	cli_healthcheck, cli_model_proxy, cli_install, cli_uninstall, cli_status, cli_graft;
+	cli_healthcheck, cli_model_proxy, cli_install, cli_uninstall, cli_status, cli_graft,
+	cli_unpack;
 
 /* Says 'error: …' on stderr; always 1, the exit status. */
 int cli_complain(const struct fail *fail);

@@ -51,6 +51,7 @@ static const struct cli_command *const commands[] = {
 	&cli_uninstall,
 	&cli_status,
 	&cli_graft,
+	&cli_unpack,
 };
 
 static void print_usage(FILE *out, const struct cli_command *only)
@@ -98,14 +99,14 @@ static void seed_hashes(void)
 
 /*
  * A program under a delivery's name, "<sha256>.<nonce>", was brought for this one call, and only
- * install (and graft, which copies it) has a use for the file after it: sbinject asks that way
- * where it cannot trust a copy that stood there before.
+ * install (and unpack, and graft, which copies it) has a use for the file after it: sbinject asks
+ * that way where it cannot trust a copy that stood there before.
  */
 static void forget_delivery(const char *path, const struct cli_command *command)
 {
 	const char *name = strrchr(path, '/');
 
-	if (!name || command == &cli_install || command == &cli_graft ||
+	if (!name || command == &cli_install || command == &cli_graft || command == &cli_unpack ||
 		!name_is_delivery(name + 1))
 		return;
 	unlink(path);

@@ -37,7 +37,7 @@ for how in '' '.start=["no-such-command"]'; do
   is "also if it is root's: $how" "$(cat "$W/u"):$(cd "$H" && find . -printf '%P %y %U %m %T@\n' | sed 1d)" "$([ -z "$how" ] && echo true || echo false):$pre"
 done
 rm -rf "$H"
-plant; for f in state.json state.json.new current current.new link.new; do mkdir -p "$H/$f/x"; done; adopt
+plant; for f in state.json record.new current current.new link.new; do mkdir -p "$H/$f/x"; done; adopt
 out=$(install '.keep="run-'"$HEX"'"'); is 'directories with the names of ours are no obstacle' "$(echo "$out" | jq -c .ok)" true; uninstall >/dev/null
 is '… nor left' "$(plain)" "$before"
 

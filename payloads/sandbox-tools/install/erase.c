@@ -14,6 +14,7 @@
 #include "payloads/lib/io.h"
 #include "payloads/lib/tree.h"
 #include "payloads/sandbox-tools/install/files.h"
+#include "payloads/sandbox-tools/install/trees.h"
 #include "payloads/sandbox-tools/server/lifecycle.h"
 #include "payloads/sandbox-tools/tools.h"
 
@@ -202,6 +203,22 @@ static int remove_links(const struct erase *erase, const char *path)
 	return removed;
 }
 
+/* With trees that stay in it, as the home of their record and of the program that knows them. */
+static int leave_home(const struct erase *erase, int *removed, struct fail *fail)
+{
+	json_t *trees = NULL;
+	int r = home_read_trees(erase->home, &trees, fail);
+
+	json_decref(trees);
+	if (r < 0)
+		return -1;
+	if (r == 0 && home_write_state(erase->home, NULL, fail) == 0)
+		return home_write_current(erase->home, erase->self->hex, fail);
+	if (!home_erase(erase->home, erase->keep_deliveries, removed))
+		return fail_code(fail, FAIL_BUSY, "cannot empty '%s'", erase->spec->home);
+	return 0;
+}
+
 int erase_run(const struct erase *erase, int *ret_removed, struct fail *fail)
 {
 	const char *path = get(erase, "path");
@@ -210,7 +227,8 @@ int erase_run(const struct erase *erase, int *ret_removed, struct fail *fail)
 	if (!path)
 		path = erase->spec->path;
 	removed += remove_links(erase, path);
-	if (remove_program(erase, path, &program, fail) < 0)
+	if (trees_erase(erase->home, erase->service_only, &removed, fail) < 0 ||
+		remove_program(erase, path, &program, fail) < 0)
 		return -1;
 	removed += program;
 	if (stop_service(erase, &removed, fail) < 0 ||
@@ -223,8 +241,6 @@ int erase_run(const struct erase *erase, int *ret_removed, struct fail *fail)
 	removed += files_put_back(json_object_get(erase->state, "aside"), 0);
 	removed += erase_beside_home(erase->home);
 	home_write_server(erase->home, NULL, fail);
-	if (!home_erase(erase->home, erase->keep_deliveries, &removed))
-		return fail_code(fail, FAIL_BUSY, "cannot empty '%s'", erase->spec->home);
 	*ret_removed = removed;
-	return 0;
+	return leave_home(erase, ret_removed, fail);
 }

@@ -24,6 +24,7 @@ struct erase {
 	const struct place *place; /* where the service is if the state does not say */
 	const char *tmpdir;	   /* where tools may have left files; NULL for none */
 	bool keep_deliveries;	   /* see home_erase() */
+	bool service_only;	   /* trees that are no service stay, and the home for them */
 };
 
 /* Removes everything and stops the service. 0 and the number of things removed, or -1 with

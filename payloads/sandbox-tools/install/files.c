@@ -109,9 +109,8 @@ bool files_is_own_dir(int fd)
 
 /* ---- the directory ---- */
 
-/* Makes what is missing above 'path' and opens the directory it is in: descriptor or -1. What
-   others can make of the way meanwhile, the second walk finds out. */
-static int open_parent(const char *path, char *leaf, struct files_notes *notes, struct fail *fail)
+/* What others can make of the way meanwhile, the second walk finds out. */
+int files_open_parent(const char *path, char *leaf, struct files_notes *notes, struct fail *fail)
 {
 	struct noted noted = {{note_made}, notes};
 	int dir = tree_open_parent(path, leaf, &noted.made);
@@ -271,7 +270,7 @@ int files_open(
 		target->dir = tree_open_parent(path, name, NULL);
 		return 0;
 	}
-	parent = open_parent(dir, name, notes, fail);
+	parent = files_open_parent(dir, name, notes, fail);
 	if (parent < 0)
 		return -1;
 	target->dir = open_own_dir(parent, name, dir, notes, fail);
@@ -556,7 +555,7 @@ static int make_link(const char *link, const char *path, json_t *made, struct fi
 	struct fail *fail)
 {
 	char leaf[NAME_MAX + 1];
-	int dir = open_parent(link, leaf, notes, fail), r;
+	int dir = files_open_parent(link, leaf, notes, fail), r;
 
 	if (dir < 0)
 		return -1;

@@ -71,6 +71,9 @@ int files_open(struct files_target *target, const char *path, struct files_notes
    FAIL_OCCUPIED) when it is neither ours nor a host's. */
 int files_look(struct files_target *target, const struct files_ours *ours, const char *hex,
 	struct fail *fail);
+/* Makes and notes what is missing above 'path' and opens the directory that it is in; its last
+   component goes to 'leaf' (NAME_MAX + 1 bytes). Descriptor, or -1 with 'fail'. */
+int files_open_parent(const char *path, char *leaf, struct files_notes *notes, struct fail *fail);
 /* Makes and notes the missing directories above 'path', as far as that is possible. */
 void files_make_parents(const char *path, struct files_notes *notes);
 /* A new file dirfd/name, 0755, with the content of 'from', whose digest is 'hex': 0 or -errno. */

@@ -22,7 +22,7 @@
 #include "payloads/sandbox-tools/server/place.h"
 
 #define STATE_MAX 65536
-#define STATE_FRESH HOME_STATE ".new"
+#define RECORD_FRESH "record.new"
 #define CURRENT_FRESH WIRE_CURRENT_NAME ".new"
 #define LINK_FRESH "link.new"
 #define DELIVERY_SECS 600 /* how long a delivered binary may wait for its install */
@@ -91,8 +91,8 @@ bool home_forbids(const char *program, const char *hex)
 
 static bool is_own_name(const char *name)
 {
-	static const char *const names[] = {HOME_LOCK, HOME_STATE, STATE_FRESH, WIRE_CURRENT_NAME,
-		CURRENT_FRESH, LINK_FRESH, WIRE_USER_NAME};
+	static const char *const names[] = {HOME_LOCK, HOME_STATE, HOME_TREES, RECORD_FRESH,
+		WIRE_CURRENT_NAME, CURRENT_FRESH, LINK_FRESH, WIRE_USER_NAME};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(name, names[i]) == 0)
@@ -240,6 +240,21 @@ int home_open(struct home *home, const char *path, int64_t deadline, struct fail
 	return r;
 }
 
+int home_peek(struct home *home, const char *path)
+{
+	struct stat st;
+
+	*home = (struct home)HOME_INIT;
+	home->path = path;
+	home->fd = open_directory(path);
+	if (home->fd < 0)
+		return home->fd;
+	if (fstat(home->fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 022))
+		return 0;
+	home_close(home);
+	return -EPERM;
+}
+
 static int make_directory(const char *path)
 {
 	char leaf[NAME_MAX + 1];
@@ -276,49 +291,60 @@ void home_close(struct home *home)
 }
 
 /* Descriptor, -ENOENT if there is none of ours, -errno. */
-static int open_state(const struct home *home)
+static int open_record(const struct home *home, const char *name)
 {
-	int fd = io_open(home->fd, HOME_STATE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+	int fd = io_open(home->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	struct stat st;
 
 	if (fd == -ELOOP || fd == -ENXIO ||
 		(fd >= 0 && (fstat(fd, &st) < 0 || !is_own_file(&st)))) {
 		io_close(&fd);
-		tree_clear(home->fd, HOME_STATE);
+		tree_clear(home->fd, name);
 		fd = -ENOENT;
 	}
 	return fd;
 }
 
-int home_read_state(const struct home *home, json_t **ret_state, struct fail *fail)
+static int read_record(
+	const struct home *home, const char *name, json_t **ret_record, struct fail *fail)
 {
 	struct buf text = BUF_INIT(STATE_MAX);
 	json_error_t error;
 	int fd, r;
 
-	*ret_state = NULL;
-	fd = home->fd < 0 ? -ENOENT : open_state(home);
+	*ret_record = NULL;
+	fd = home->fd < 0 ? -ENOENT : open_record(home, name);
 	if (fd == -ENOENT)
 		return 1;
 	r = fd < 0 ? fd : io_read_all(fd, &text, io_in(1000));
 	io_close(&fd);
 	if (r == 0) {
-		*ret_state = json_loadb(text.data, text.len, 0, &error);
-		if (!*ret_state && json_error_code(&error) == json_error_out_of_memory)
+		*ret_record = json_loadb(text.data, text.len, 0, &error);
+		if (!*ret_record && json_error_code(&error) == json_error_out_of_memory)
 			r = -ENOMEM;
 	}
 	buf_release(&text);
 	/* longer than what we ever wrote: not JSON of ours either */
 	if (r < 0 && r != -EMSGSIZE) {
-		fail_code(fail, FAIL_INTERNAL, "cannot read '%s/%s': %s", home->path, HOME_STATE,
+		fail_code(fail, FAIL_INTERNAL, "cannot read '%s/%s': %s", home->path, name,
 			strerror(-r));
 		return -1;
 	}
-	if (*ret_state && !json_is_object(*ret_state)) {
-		json_decref(*ret_state);
-		*ret_state = NULL;
+	if (*ret_record && !json_is_object(*ret_record)) {
+		json_decref(*ret_record);
+		*ret_record = NULL;
 	}
-	return *ret_state ? 0 : 1;
+	return *ret_record ? 0 : 1;
+}
+
+int home_read_state(const struct home *home, json_t **ret_state, struct fail *fail)
+{
+	return read_record(home, HOME_STATE, ret_state, fail);
+}
+
+int home_read_trees(const struct home *home, json_t **ret_trees, struct fail *fail)
+{
+	return read_record(home, HOME_TREES, ret_trees, fail);
 }
 
 /* For a temporary name, which may be planted too. */
@@ -339,26 +365,37 @@ static int rename_over(const struct home *home, const char *from, const char *na
 	return renameat(home->fd, from, home->fd, name) < 0 ? -errno : 0;
 }
 
-int home_write_state(const struct home *home, const json_t *state, struct fail *fail)
+static int write_record(
+	const struct home *home, const char *name, const json_t *record, struct fail *fail)
 {
 	char *text;
 	int fd, r;
 
-	if (!state) {
-		unlinkat(home->fd, HOME_STATE, 0);
+	if (!record) {
+		unlinkat(home->fd, name, 0);
 		return 0;
 	}
-	text = json_dumps(state, JSON_ENSURE_ASCII | JSON_INDENT(1));
+	text = json_dumps(record, JSON_ENSURE_ASCII | JSON_INDENT(1));
 	if (!text)
-		return fail_sys(fail, ENOMEM, "cannot write '%s/%s'", home->path, HOME_STATE);
-	free_name(home, STATE_FRESH);
-	fd = io_open(home->fd, STATE_FRESH, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+		return fail_sys(fail, ENOMEM, "cannot write '%s/%s'", home->path, name);
+	free_name(home, RECORD_FRESH);
+	fd = io_open(home->fd, RECORD_FRESH, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 	r = fd < 0 ? fd : io_write_full(fd, text, strlen(text), IO_NEVER);
 	free(text);
 	io_close(&fd);
 	if (r == 0)
-		r = rename_over(home, STATE_FRESH, HOME_STATE);
-	return r < 0 ? fail_sys(fail, r, "cannot write '%s/%s'", home->path, HOME_STATE) : 0;
+		r = rename_over(home, RECORD_FRESH, name);
+	return r < 0 ? fail_sys(fail, r, "cannot write '%s/%s'", home->path, name) : 0;
+}
+
+int home_write_state(const struct home *home, const json_t *state, struct fail *fail)
+{
+	return write_record(home, HOME_STATE, state, fail);
+}
+
+int home_write_trees(const struct home *home, const json_t *trees, struct fail *fail)
+{
+	return write_record(home, HOME_TREES, trees, fail);
 }
 
 bool home_read_current(const struct home *home, char hex[SHA256_HEX])

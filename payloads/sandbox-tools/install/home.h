@@ -6,6 +6,7 @@
  *   run-<64 hex>       further links to the binary, under names that only its user can know
  *   current            link to <sha256>      state.json        what was made elsewhere, to undo it
  *   lock               one install or uninstall at a time
+ *   trees.json         trees of files that were unpacked elsewhere; see trees.h
  *   .server            link to the server directory, or that itself; see server/place.h
  * Where the service is the container's own user's, root's home is 0711 and has what that user runs,
  * put there through the engine:
@@ -25,6 +26,7 @@
 
 #define HOME_LOCK "lock"
 #define HOME_STATE "state.json"
+#define HOME_TREES "trees.json"
 #define HOME_KEPT_MAX 16
 
 /* Is the program of that path, and of digest 'hex', in a home (or was delivered beside one) without
@@ -48,7 +50,10 @@ struct home {
    ours: what has a name of ours inside and is not ours is removed. 0, 1 when it does not exist, -1
    with 'fail' (FAIL_BUSY if the lock could not be taken in time). */
 int home_open(struct home *home, const char *path, int64_t deadline, struct fail *fail);
-/* The same for one that may have to be made, in a directory that we may write to; never 1. */
+/* Opens one of our own without locking it, to read its records: 0 or -errno. */
+int home_peek(struct home *home, const char *path);
+/* The same as home_open() for one that may have to be made, in a directory that we may write to;
+ * never 1. */
 int home_make(struct home *home, const char *path, int64_t deadline, struct fail *fail);
 void home_close(struct home *home);
 
@@ -57,6 +62,9 @@ void home_close(struct home *home);
 int home_read_state(const struct home *home, json_t **ret_state, struct fail *fail);
 /* Replaces it in one step; NULL removes it. */
 int home_write_state(const struct home *home, const json_t *state, struct fail *fail);
+/* The same of the record of trees. */
+int home_read_trees(const struct home *home, json_t **ret_trees, struct fail *fail);
+int home_write_trees(const struct home *home, const json_t *trees, struct fail *fail);
 /* The digest 'current' points to: true if there is one. */
 bool home_read_current(const struct home *home, char hex[SHA256_HEX]);
 int home_write_current(const struct home *home, const char *hex, struct fail *fail);

@@ -16,7 +16,6 @@
 #include "payloads/lib/tree.h"
 #include "payloads/lib/wire.h"
 #include "payloads/sandbox-tools/cli.h"
-#include "payloads/sandbox-tools/install/beside.h"
 #include "payloads/sandbox-tools/install/files.h"
 #include "payloads/sandbox-tools/install/home.h"
 #include "payloads/sandbox-tools/install/launch.h"
@@ -24,6 +23,7 @@
 #include "payloads/sandbox-tools/install/process.h"
 #include "payloads/sandbox-tools/install/settle.h"
 #include "payloads/sandbox-tools/install/spec.h"
+#include "payloads/sandbox-tools/install/trees.h"
 #include "payloads/sandbox-tools/server/lifecycle.h"
 
 #define DESCRIBE_MS 2000 /* for a server that was there before us */
@@ -47,6 +47,7 @@ struct install {
 	char home_aside[NAME_MAX + 1]; /* what was in the way of a home beside which we came */
 	char old_current[SHA256_HEX];
 	char old_server[PATH_MAX]; /* where the home led to, or "" */
+	bool has_tree;		   /* a tree is the service */
 	bool found_place;	   /* the server directory was there before */
 	bool stopped_old, started;
 	json_t *server; /* what the running server says of itself */
@@ -373,15 +374,16 @@ static enum wire_was was(const struct install *in)
 	return same ? WAS_SAME : WAS_ABSENT;
 }
 
-/* The container's own user has to remove its service first: root may not be able to. */
-static int report_user(struct install *in)
+/* The container's own user has to remove its service first: root may not be able to. A tree in the
+   service's place is to be removed first, too. */
+static int report_other(struct install *in, enum wire_was was)
 {
 	json_t *receipt = receipt_new(&in->spec, 1);
 
 	if (in->spec.staged)
 		unlinkat(in->home.fd, in->spec.staged, 0);
 	if (receipt)
-		receipt_put_was(receipt, WAS_USERS);
+		receipt_put_was(receipt, was);
 	return receipt_print(receipt, 0);
 }
 
@@ -424,19 +426,15 @@ static int report(struct install *in)
 	return receipt_print(receipt, 0);
 }
 
-static int open_home(struct install *in, struct fail *fail)
+static int read_home(struct install *in, struct fail *fail)
 {
-	int r;
+	json_t *trees = NULL;
 
-	if (in->spec.beside && in->spec.staged &&
-		beside_move_in(in->spec.home, in->spec.staged, in->home_aside, fail) < 0)
+	if (home_read_state(&in->home, &in->old_state, fail) < 0 ||
+		home_read_trees(&in->home, &trees, fail) < 0)
 		return -1;
-	r = (in->spec.own_home ? home_make : home_open)(
-		&in->home, in->spec.home, in->spec.deadline, fail);
-	if (r != 0)
-		return r < 0 ? -1 : fail_sys(fail, ENOENT, "cannot open '%s'", in->spec.home);
-	if (home_read_state(&in->home, &in->old_state, fail) < 0)
-		return -1;
+	in->has_tree = trees_service(trees) != NULL;
+	json_decref(trees);
 	if (!home_read_current(&in->home, in->old_current))
 		in->old_current[0] = '\0';
 	home_read_server(&in->home, in->old_server);
@@ -449,7 +447,9 @@ static int open_all(struct install *in, struct fail *fail)
 	if (spec_read(&in->spec, SPEC_INSTALL, 0, fail) < 0)
 		return -1;
 	in->env = process_start_installer();
-	if (open_home(in, fail) == 0)
+	if (settle_open(&in->spec, &in->home, in->home_aside, fail) < 0)
+		return -1;
+	if (read_home(in, fail) == 0)
 		return 0;
 	home_close(&in->home);
 	if (in->spec.staged)
@@ -467,7 +467,9 @@ static int run(const struct cli *cli)
 	if (open_all(&in, &fail) < 0)
 		return receipt_fail(&in.spec, &fail);
 	if (!in.spec.own_home && home_has_user(&in.home)) {
-		status = report_user(&in);
+		status = report_other(&in, WAS_USERS);
+	} else if (in.has_tree) {
+		status = report_other(&in, WAS_KIND);
 	} else if (attempt(&in, &fail) < 0) {
 		undo(&in);
 		status = receipt_fail(&in.spec, &fail);

@@ -12,7 +12,31 @@
 #include "payloads/lib/io.h"
 #include "payloads/lib/name.h"
 #include "payloads/lib/way.h"
+#include "payloads/sandbox-tools/install/beside.h"
 #include "payloads/sandbox-tools/install/files.h"
+
+static int open_home(const struct spec *spec, struct home *home, char *aside, struct fail *fail)
+{
+	int r;
+
+	aside[0] = '\0';
+	if (spec->beside && spec->staged &&
+		beside_move_in(spec->home, spec->staged, aside, fail) < 0)
+		return -1;
+	r = (spec->own_home ? home_make : home_open)(home, spec->home, spec->deadline, fail);
+	return r > 0 ? fail_sys(fail, ENOENT, "cannot open '%s'", spec->home) : r;
+}
+
+int settle_open(
+	const struct spec *spec, struct home *home, char aside[NAME_MAX + 1], struct fail *fail)
+{
+	if (open_home(spec, home, aside, fail) == 0)
+		return 0;
+	home_close(home);
+	if (spec->staged)
+		home_abandon(spec->home, spec->staged);
+	return -1;
+}
 
 /* Where our own file should be in the home. */
 static const char *own_name(const struct settle *own)

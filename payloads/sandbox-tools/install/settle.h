@@ -6,6 +6,7 @@
 #ifndef PAYLOADS_SANDBOX_TOOLS_INSTALL_SETTLE_H
 #define PAYLOADS_SANDBOX_TOOLS_INSTALL_SETTLE_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 #include "payloads/lib/fail.h"
@@ -23,6 +24,11 @@ struct settle {
 	bool kept;		       /* home/<keep> is new */
 };
 
+/* Opens the home that the request names, after moving ourselves into it if we came beside it; what
+   was in the way of it is then called 'aside', else that is "". 0, or -1 with 'fail' and with as
+   little left as there was before. */
+int settle_open(
+	const struct spec *spec, struct home *home, char aside[NAME_MAX + 1], struct fail *fail);
 /* 0, or -1 with 'fail'; then settle_undo() has something to do. */
 int settle_in(struct settle *own, struct spec *spec, struct home *home, struct fail *fail);
 /* Removes what settle_in() has put there. */

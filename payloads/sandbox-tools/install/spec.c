@@ -12,6 +12,7 @@
 #include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
 #include "payloads/lib/name.h"
+#include "payloads/lib/treesum.h"
 #include "payloads/sandbox-tools/cli.h"
 
 #define DEFAULT_TIMEOUT_MS 15000
@@ -133,7 +134,8 @@ static bool is_absent_or_kept(const struct spec *spec)
 
 static int check(const struct spec *spec, enum spec_kind kind, struct fail *fail)
 {
-	bool brings = kind == SPEC_INSTALL || kind == SPEC_GRAFT;
+	bool unpacks = kind == SPEC_UNPACK;
+	bool brings = kind == SPEC_INSTALL || kind == SPEC_GRAFT || unpacks;
 	const struct {
 		const char *name;
 		bool good;
@@ -144,7 +146,10 @@ static int check(const struct spec *spec, enum spec_kind kind, struct fail *fail
 		{WIRE_STAGED, spec->staged ? name_is_delivery(spec->staged) : kind != SPEC_GRAFT},
 		{WIRE_WHEN, kind != SPEC_GRAFT || spec->when >= 0},
 		{WIRE_KEEP, is_absent_or_kept(spec)},
-		{WIRE_PATH, (kind != SPEC_INSTALL && !spec->path) || is_path(spec->path, 2)},
+		{WIRE_PATH, (kind != SPEC_INSTALL && !unpacks && !spec->path) ||
+				    is_path(spec->path, unpacks ? 1 : 2)},
+		{WIRE_TREE, !unpacks || is_hex(spec->tree, 64)},
+		{WIRE_LAUNCHER, !spec->launcher || !treesum_unfit(spec->launcher)},
 		{WIRE_CWD, !spec->cwd || spec->cwd[0] == '/'},
 		{WIRE_LINKS, are_links(spec->links)},
 		{WIRE_START, are_strings(spec->start, SPEC_ARGS_MAX)},
@@ -180,6 +185,11 @@ int spec_parse(
 	spec->path = get(spec, WIRE_PATH);
 	spec->cwd = get(spec, WIRE_CWD);
 	spec->born = get(spec, WIRE_BORN);
+	spec->name = get(spec, WIRE_NAME_OF);
+	spec->tree = get(spec, WIRE_TREE);
+	spec->launcher = get(spec, WIRE_LAUNCHER);
+	spec->service = json_is_true(json_object_get(spec->doc, WIRE_SERVICE));
+	spec->service_only = json_is_true(json_object_get(spec->doc, WIRE_SERVICE_ONLY));
 	spec->own_home = json_is_true(json_object_get(spec->doc, WIRE_OWN_HOME));
 	spec->user_gone = json_is_true(json_object_get(spec->doc, WIRE_USER_GONE));
 	spec->discard = json_object_get(spec->doc, WIRE_DISCARD);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The line that sbinject writes to install, uninstall and status, and the receipt they answer
- * with: one line of ASCII JSON each. Only syntax; what is asked for is done elsewhere.
+ * The line that sbinject writes to install, unpack, uninstall and status, and the receipt they
+ * answer with: one line of ASCII JSON each. Only syntax; what is asked for is done elsewhere.
  */
 #ifndef PAYLOADS_SANDBOX_TOOLS_INSTALL_SPEC_H
 #define PAYLOADS_SANDBOX_TOOLS_INSTALL_SPEC_H
@@ -18,13 +18,13 @@
 #define SPEC_LINKS_MAX 17 /* those of a rules file, and one for the client */
 #define SPEC_ARGS_MAX 16
 #define SPEC_NEEDS_MAX 32
-#define RECEIPT_MAX 4096
+#define RECEIPT_MAX 16384
 
 struct spec {
 	json_t *doc; /* owned; the strings below borrow from it */
 	const char *nonce;
 	const char *home;
-	const char *sha256; /* install, graft */
+	const char *sha256; /* install, graft, unpack: of the program */
 	const char *staged; /* install; NULL if not staged; graft: the name to be given */
 	bool beside;	    /* we were delivered beside the home, not into it; see beside.h */
 	int when;	    /* graft: enum wire_when */
@@ -33,15 +33,20 @@ struct spec {
 	const char *cwd;    /* optional: where the service is to be started, "/" otherwise */
 	const char *born;   /* uninstall: see uninstall.c */
 	bool own_home;	    /* install: we make the home and bring the program into it ourselves */
-	bool user_gone;	    /* uninstall: what WIRE_USER_NAME is for has been removed */
-	json_t *discard;    /* uninstall: array of names in the home, NULL to remove everything */
-	json_t *links;	    /* array of absolute paths, NULL if none */
-	json_t *start;	    /* array of arguments, NULL for start-server */
-	json_t *needs;	    /* install: array of what a client runs here, NULL if none */
+	const char *name;   /* unpack: of the tree, for people */
+	const char *tree;   /* unpack: its digest */
+	const char *launcher; /* unpack: path in it, NULL for none */
+	bool service;	      /* unpack: it is the service, which 'start' starts */
+	bool service_only;    /* uninstall: trees that are no service stay */
+	bool user_gone;	      /* uninstall: what WIRE_USER_NAME is for has been removed */
+	json_t *discard;      /* uninstall: array of names in the home, NULL to remove everything */
+	json_t *links;	      /* array of absolute paths, NULL if none */
+	json_t *start;	      /* array of arguments, NULL for start-server */
+	json_t *needs;	      /* install: array of what a client runs here, NULL if none */
 	int64_t deadline;
 };
 
-enum spec_kind { SPEC_INSTALL, SPEC_UNINSTALL, SPEC_STATUS, SPEC_GRAFT };
+enum spec_kind { SPEC_INSTALL, SPEC_UNINSTALL, SPEC_STATUS, SPEC_GRAFT, SPEC_UNPACK };
 
 /* Reads the line from 'fd' and checks every member it knows; others are ignored. 0 or -1 with
    'fail'; the nonce is set as soon as it is known, so that a failure can carry it. */

@@ -10,6 +10,7 @@
 #include "payloads/sandbox-tools/install/files.h"
 #include "payloads/sandbox-tools/install/process.h"
 #include "payloads/sandbox-tools/install/spec.h"
+#include "payloads/sandbox-tools/install/trees.h"
 #include "payloads/sandbox-tools/server/service.h"
 
 /* Where nothing leads to a service, it may be that of a program at the path. */
@@ -44,6 +45,7 @@ static json_t *server_part(struct place *place, int64_t deadline)
 static int run(const struct cli *cli)
 {
 	struct fail fail = FAIL_INIT;
+	struct home home = HOME_INIT;
 	struct sys_self self;
 	struct place place;
 	struct spec spec;
@@ -67,6 +69,10 @@ static int run(const struct cli *cli)
 		if (path_ok)
 			json_object_set_new(
 				receipt, WIRE_PLACED, json_string(files_form_word(form)));
+		/* another run may hold its lock for long */
+		if (home_peek(&home, spec.home) == 0)
+			json_object_set_new(receipt, WIRE_TREES, trees_list(&home));
+		home_close(&home);
 		json_object_set_new(
 			receipt, WIRE_SERVER, server_part(placed ? &place : NULL, spec.deadline));
 	}

@@ -108,6 +108,7 @@ static int run(const struct cli *cli)
 		r = home_read_state(&home, &state, &fail);
 	if (r >= 0 && !is_users) {
 		erase.state = state;
+		erase.service_only = spec.service_only;
 		r = remove_wanted(&erase, &removed, &fail);
 		stands = spec.discard && state && !is_born_of(state, &spec);
 	}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a directory holds, all of it, as the digest of a tree (treesum.h). Only what intake.h makes
+ * can be part of one: anything else in it, and anything that another user can change, is a failure.
+ */
+#ifndef PAYLOADS_SANDBOX_TOOLS_INSTALL_SURVEY_H
+#define PAYLOADS_SANDBOX_TOOLS_INSTALL_SURVEY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "payloads/lib/fail.h"
+#include "payloads/lib/sha256.h"
+
+struct survey {
+	char hex[SHA256_HEX];
+	size_t files;
+	uint64_t bytes;
+};
+
+/* 0, or -1 with 'fail' (FAIL_DIGEST for what does not belong there). */
+int survey_run(int dir, struct survey *ret, struct fail *fail);
+
+#endif

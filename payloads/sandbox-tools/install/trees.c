@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* Recorded trees: listing and removing them. */
+#include "payloads/sandbox-tools/install/trees.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "payloads/lib/io.h"
+#include "payloads/lib/tree.h"
+#include "payloads/lib/treesum.h"
+#include "payloads/lib/wire.h"
+#include "payloads/sandbox-tools/install/files.h"
+#include "payloads/sandbox-tools/install/survey.h"
+
+#define REMOVE_BUDGET (4 * TREESUM_MEMBERS_MAX)
+#define END_ROUNDS 60
+#define END_KINDLY 40 /* rounds of SIGTERM before SIGKILL */
+#define END_PAUSE_MS 50
+
+static const char *get(const json_t *tree, const char *key)
+{
+	return json_string_value(json_object_get(tree, key));
+}
+
+const char *trees_service(const json_t *trees)
+{
+	const char *path;
+	json_t *tree;
+
+	json_object_foreach ((json_t *)trees, path, tree)
+		if (json_is_true(json_object_get(tree, WIRE_SERVICE)))
+			return path;
+	return NULL;
+}
+
+/* ---- processes ---- */
+
+static bool runs_from(const char *pid, const char *path)
+{
+	char link[64], exe[PATH_MAX];
+	size_t len = strlen(path);
+	ssize_t n;
+
+	if (strspn(pid, "0123456789") != strlen(pid) || strlen(pid) > 10)
+		return false;
+	snprintf(link, sizeof(link), "/proc/%s/exe", pid);
+	n = readlink(link, exe, sizeof(exe));
+	return n > (ssize_t)len && !memcmp(exe, path, len) && exe[len] == '/';
+}
+
+static int signal_all(const char *path, int signal)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	int found = 0;
+
+	while (proc && (entry = readdir(proc)))
+		if (runs_from(entry->d_name, path))
+			found += kill((pid_t)strtol(entry->d_name, NULL, 10), signal) == 0;
+	if (proc)
+		closedir(proc);
+	return found;
+}
+
+void trees_end_processes(const char *path)
+{
+	for (int i = 0; i < END_ROUNDS; i++) {
+		if (signal_all(path, i < END_KINDLY ? SIGTERM : SIGKILL) == 0)
+			return;
+		io_sleep(END_PAUSE_MS);
+	}
+}
+
+/* ---- removing ---- */
+
+static bool is_own(int parent, const char *name)
+{
+	struct stat st;
+
+	return fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
+	       st.st_uid == geteuid();
+}
+
+static int remove_named(int parent, const char *name, const char *path, struct fail *fail)
+{
+	int r;
+
+	if (!name || !is_own(parent, name))
+		return 0;
+	r = tree_remove(parent, name, REMOVE_BUDGET);
+	return r < 0 ? fail_sys(fail, r, "cannot delete '%s'", path) : 1;
+}
+
+int trees_remove(const char *path, const json_t *tree, struct fail *fail)
+{
+	char leaf[NAME_MAX + 1];
+	int parent = tree_open_parent(path, leaf, NULL), whole, staged;
+	const char *aside = get(tree, "aside");
+	json_t *moved;
+
+	if (parent < 0)
+		return 0;
+	trees_end_processes(path);
+	staged = remove_named(parent, get(tree, "staging"), path, fail);
+	/* one that was never whole has not taken the path */
+	whole = staged >= 0 && get(tree, WIRE_TREE) ? remove_named(parent, leaf, path, fail) : 0;
+	close(parent);
+	if (staged < 0 || whole < 0)
+		return -1;
+	moved = json_pack("[s*]", aside);
+	whole += files_remove_parents(json_object_get(tree, "parents"), 0);
+	whole += files_put_back(moved, 0);
+	json_decref(moved);
+	return staged + whole;
+}
+
+int trees_erase(const struct home *home, bool service_only, int *removed, struct fail *fail)
+{
+	json_t *trees, *tree;
+	const char *path;
+	void *next;
+	int r = home_read_trees(home, &trees, fail);
+
+	if (r != 0)
+		return r < 0 ? -1 : 0;
+	json_object_foreach_safe(trees, next, path, tree)
+	{
+		int n;
+
+		if (service_only && !json_is_true(json_object_get(tree, WIRE_SERVICE)))
+			continue;
+		n = trees_remove(path, tree, fail);
+		if (n < 0) {
+			r = -1;
+			break;
+		}
+		*removed += n;
+		json_object_del(trees, path);
+	}
+	if (home_write_trees(home, json_object_size(trees) ? trees : NULL, fail) < 0)
+		r = -1;
+	json_decref(trees);
+	return r;
+}
+
+/* ---- listing ---- */
+
+static json_t *survey_of(const char *path)
+{
+	char leaf[NAME_MAX + 1];
+	int parent = tree_open_parent(path, leaf, NULL);
+	int dir = parent < 0 ? parent : tree_open_dir(parent, leaf);
+	struct fail ignored = FAIL_INIT;
+	struct survey survey;
+	bool sound = dir >= 0 && files_is_own_dir(dir) && survey_run(dir, &survey, &ignored) == 0;
+
+	io_close(&dir);
+	io_close(&parent);
+	return sound ? json_string(survey.hex) : json_null();
+}
+
+json_t *trees_list(const struct home *home)
+{
+	json_t *list = json_array(), *trees, *tree;
+	struct fail ignored = FAIL_INIT;
+	const char *path;
+
+	if (home_read_trees(home, &trees, &ignored) != 0)
+		return list;
+	json_object_foreach (trees, path, tree) {
+		const char *name = get(tree, WIRE_NAME_OF);
+
+		if (json_array_size(list) < TREES_MAX)
+			json_array_append_new(
+				list, json_pack("{s:s, s:s, s:b, s:o}", WIRE_PATH, path,
+					      WIRE_NAME_OF, name ? name : "", WIRE_SERVICE,
+					      json_is_true(json_object_get(tree, WIRE_SERVICE)),
+					      WIRE_TREE, survey_of(path)));
+	}
+	json_decref(trees);
+	return list;
+}
