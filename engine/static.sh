@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 # static.sh DIR: make DIR/lib and DIR/include, with which the host command links statically to all
 # but the C library, DIR/libs, the linker flags for that, and DIR/THIRD-PARTY, their licences. libcurl
-# (HTTP and HTTPS over TCP and Unix sockets) and libarchive (tar) are built without anything else from
-# Debian's source packages, patches included; jansson, libyaml and OpenSSL are Debian's own .a files.
+# (HTTP and HTTPS over TCP and Unix sockets) and libarchive (tar, read and written; zip, read;
+# gzip, xz and zstd) are built without anything else from Debian's source packages, patches included;
+# jansson, libyaml, OpenSSL, zlib, liblzma and libzstd are Debian's own .a files.
 # All are of the newest versions that apt knows, also where older ones are installed: those of its
 # lists, and where something has to be fetched, of new lists. So an update of the archive's is what
 # makes a new DIR. Sources and results are kept in ${SBINJECT_CACHE:-~/.cache/sbinject}. It never
@@ -13,9 +14,9 @@
 # STATIC=1 that is an error.
 set -eu
 
-recipe=2	# raise when the files made here change
+recipe=3	# raise when the files made here change
 built='libcurl4-openssl-dev libarchive-dev'
-copied='libjansson-dev libyaml-dev libssl-dev'
+copied='libjansson-dev libyaml-dev libssl-dev zlib1g-dev liblzma-dev libzstd-dev'
 
 die() { echo "static: $*" >&2; exit 1; }
 say() { echo "static: $*"; }
@@ -94,8 +95,8 @@ make_curl() {
 }
 
 make_libarchive() {
-  configured libarchive --without-zlib --without-bz2lib --without-lzma --without-lz4 \
-    --without-zstd --without-lzo2 --without-libb2 --without-xml2 --without-expat \
+  configured libarchive --with-zlib --with-lzma --with-zstd --without-bz2lib --without-lz4 \
+    --without-lzo2 --without-libb2 --without-xml2 --without-expat \
     --without-openssl --without-nettle --without-mbedtls --without-iconv --without-cng \
     --disable-acl --disable-xattr --disable-bsdtar --disable-bsdcpio --disable-bsdcat \
     --disable-bsdunzip || return 1
@@ -103,7 +104,7 @@ make_libarchive() {
   # shellcheck disable=SC2016	# make expands it
   printf 'objects:\n\t@echo $(libarchive_la_OBJECTS)\n' >"$tmp/objects.mk"
   objs=$(make -s -f Makefile -f "$tmp/objects.mk" objects | tr ' ' '\n' |
-    grep -vE '7zip|_ar\.|cab|cpio|iso9660|lha|mtree|rar|warc|xar|_zip|ppmd|blake2|xxhash|_disk')
+    grep -vE '7zip|_ar\.|cab|cpio|iso9660|lha|mtree|rar|warc|xar|write_.*_zip|ppmd7|blake2|xxhash|_disk')
   # shellcheck disable=SC2086
   make -j"$jobs" $objs || return 1
   "${AR:-ar}" crD "$tmp/out/lib/libarchive.a" libarchive/*.o &&
@@ -183,7 +184,7 @@ copy_libraries() {
   flags='-lcurl -larchive -lyaml -ljansson'
   # shellcheck disable=SC2046
   set -- $(pkg-config --static --libs-only-l libssl libcrypto)
-  for l in -lyaml -ljansson "$@"; do
+  for l in -lyaml -ljansson "$@" -llzma -lzstd -lz; do
     case $l in -ldl | -lpthread | -lm) continue ;; esac
     library "${l#-l}"
     case " $flags " in *" $l "*) ;; *) flags="$flags $l" ;; esac

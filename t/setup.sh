@@ -11,7 +11,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 # One package per word; "a|b" means either will do, the first known one is taken.
 build="build-essential pkg-config libcurl4-openssl-dev libjansson-dev
-  libarchive-dev libyaml-dev libssl-dev dpkg-dev autoconf automake libtool"
+  libarchive-dev libyaml-dev libssl-dev zlib1g-dev liblzma-dev libzstd-dev dpkg-dev
+  autoconf automake libtool"
 compilers() { "$here/../payloads/toolchain.sh" --packages ${ARCHES:-amd64 arm64}; }
 demo="curl"
 engine="docker.io runc catatonit curl jq"

@@ -89,7 +89,7 @@ like 'newer: asked for' "$(cat "$tmp/asked")" ' source musl=99.9-1'
 cached
 touch "$tmp/reached"
 dpkg-query -W -f '${Package} ${source:Version}\n' libcurl4-openssl-dev libarchive-dev libjansson-dev \
-  libyaml-dev >"$tmp/versions"
+  libyaml-dev zlib1g-dev liblzma-dev libzstd-dev >"$tmp/versions"
 echo 'libssl-dev 99.9-1' >>"$tmp/versions"
 run env STATIC=auto "$top/engine/static.sh" "$tmp/made"
 like 'a newer OpenSSL: asked for' "$(cat "$tmp/asked")" ' download libssl-dev'
