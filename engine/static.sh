@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # static.sh DIR: make DIR/lib and DIR/include, with which the host command links statically to all
 # but the C library, DIR/libs, the linker flags for that, and DIR/THIRD-PARTY, their licences. libcurl
-# (HTTP and HTTPS over TCP and Unix sockets) and libarchive (tar, read and written; zip, read;
+# (HTTP and HTTPS over TCP, Unix sockets and proxies) and libarchive (tar, read and written; zip, read;
 # gzip, xz and zstd) are built without anything else from Debian's source packages, patches included;
 # jansson, libyaml, OpenSSL, zlib, liblzma and libzstd are Debian's own .a files.
 # All are of the newest versions that apt knows, also where older ones are installed: those of its
@@ -14,7 +14,7 @@
 # STATIC=1 that is an error.
 set -eu
 
-recipe=3	# raise when the files made here change
+recipe=4	# raise when the files made here change
 built='libcurl4-openssl-dev libarchive-dev'
 copied='libjansson-dev libyaml-dev libssl-dev zlib1g-dev liblzma-dev libzstd-dev'
 
@@ -76,7 +76,7 @@ configured() {
 }
 
 # No certificates but those of CURLOPT_CAINFO count (no CA path), no openssl.cnf: what it may load
-# needs the shared OpenSSL.
+# needs the shared OpenSSL. A proxy may ask for a name and password, by the basic scheme alone.
 make_curl() {
   configured curl --with-openssl --enable-unix-sockets --enable-threaded-resolver \
     --with-ca-bundle=/etc/ssl/certs/ca-certificates.crt --without-ca-path \
@@ -86,9 +86,10 @@ make_curl() {
     --disable-file --disable-dict --disable-telnet --disable-tftp --disable-pop3 \
     --disable-imap --disable-smb --disable-smtp --disable-gopher --disable-mqtt \
     --disable-rtsp --disable-websockets --disable-manual --disable-docs \
-    --disable-libcurl-option --disable-ntlm --disable-tls-srp --disable-http-auth \
-    --disable-proxy --disable-cookies --disable-alt-svc --disable-hsts --disable-doh \
-    --disable-netrc --disable-mime || return 1
+    --disable-libcurl-option --disable-ntlm --disable-tls-srp \
+    --disable-crypto-auth --disable-bearer-auth --disable-digest-auth --disable-kerberos-auth \
+    --disable-negotiate-auth --disable-aws --disable-cookies --disable-alt-svc --disable-hsts \
+    --disable-doh --disable-netrc --disable-mime || return 1
   make -j"$jobs" -C lib libcurl.la || return 1
   cp lib/.libs/libcurl.a "$tmp/out/lib/" && mkdir -p "$tmp/out/include/curl" &&
     cp include/curl/*.h "$tmp/out/include/curl/"

@@ -85,6 +85,17 @@ for json in '' --json; do
 done
 is "control characters: --json tells them" "$(jq -r .state "$tmp/run.out" | od -An -tx1 | xargs)" "7f 0a"
 
+# ---- proxies of the host ----
+
+export http_proxy=http://proxy.invalid:1 https_proxy=http://proxy.invalid:1 ALL_PROXY=http://proxy.invalid:1
+for tls in '' 1; do
+  DOCKER_TLS=$tls sb -H tcp://127.0.0.1:1 ls
+  one_line "over ${tls:+TLS and }TCP, no proxy is asked" 'nothing is listening there'
+done
+sb -H "$tmp/engine.sock" ls
+exits 'over a socket, no proxy is asked' 0
+unset http_proxy https_proxy ALL_PROXY
+
 # ---- limits ----
 
 like "no file may grow: told of" "$(bash -c "{ ulimit -f 0; $SBINJECT --version >$tmp/version; echo \"exit \$?\"; } 2>&1 | cat")" \
