@@ -80,15 +80,26 @@ static int add_member(struct archive *a, const struct eng_tar_member *member, st
 	return 0;
 }
 
-int eng_tar_write(
-	const struct eng_tar_member *members, size_t count, struct sb_buf *out, struct sb_err *err)
+/* Whatever libarchive warns of would not be what was asked for. */
+static int compress(struct archive *a)
+{
+	bool done = archive_write_add_filter_gzip(a) == ARCHIVE_OK &&
+		    archive_write_set_filter_option(a, "gzip", "compression-level", "9") ==
+			    ARCHIVE_OK &&
+		    archive_write_set_filter_option(a, "gzip", "timestamp", NULL) == ARCHIVE_OK;
+
+	return done ? 0 : -1;
+}
+
+static int write_archive(const struct eng_tar_member *members, size_t count, bool compressed,
+	struct sb_buf *out, struct sb_err *err)
 {
 	sb_auto(free_writer) struct archive *a = archive_write_new();
 	struct target target = {out, err};
 
 	if (!a)
 		return sb_err_nomem(err);
-	if (archive_write_set_format_ustar(a) != ARCHIVE_OK ||
+	if (archive_write_set_format_ustar(a) != ARCHIVE_OK || (compressed && compress(a) < 0) ||
 		archive_write_set_bytes_per_block(a, 0) != ARCHIVE_OK ||
 		archive_write_open2(a, &target, NULL, on_write, NULL, NULL) != ARCHIVE_OK)
 		return fail(a, err);
@@ -96,6 +107,18 @@ int eng_tar_write(
 		if (add_member(a, &members[i], err) < 0)
 			return -1;
 	return archive_write_close(a) == ARCHIVE_OK ? 0 : fail(a, err);
+}
+
+int eng_tar_write(
+	const struct eng_tar_member *members, size_t count, struct sb_buf *out, struct sb_err *err)
+{
+	return write_archive(members, count, false, out, err);
+}
+
+int eng_tar_write_gzip(
+	const struct eng_tar_member *members, size_t count, struct sb_buf *out, struct sb_err *err)
+{
+	return write_archive(members, count, true, out, err);
 }
 
 static enum eng_type entry_type(struct archive_entry *entry)

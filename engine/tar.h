@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Plain, uncompressed tar in memory: what the archive API takes and gives. The only file that
- * knows libarchive. (Never compressed: engines unpack that with programs they find inside the
- * container.)
+ * Tar in memory. The only file that knows libarchive. The archive API takes and gives it plain
+ * (never compressed: engines unpack that with programs they find inside the container).
  */
 #ifndef ENGINE_TAR_H
 #define ENGINE_TAR_H
@@ -20,6 +19,10 @@ struct eng_tar_member {
 
 /* Add a whole archive of the members to out: owner 0:0, no names, no times. */
 int eng_tar_write(const struct eng_tar_member *members, size_t count, struct sb_buf *out,
+	struct sb_err *err) sb_must_check;
+
+/* The same, compressed for the host's own use: gzip without a name and a time. */
+int eng_tar_write_gzip(const struct eng_tar_member *members, size_t count, struct sb_buf *out,
 	struct sb_err *err) sb_must_check;
 
 /*

@@ -11,6 +11,8 @@
 
 #include "engine/tar.h"
 
+#include <endian.h>
+
 enum { BLOCK = 512, SIZE_AT = 124, SUM_AT = 148, TYPE_AT = 156, LINK_AT = 157, NAME_MAX_LEN = 100 };
 
 static unsigned long octal(const char *field, size_t len)
@@ -109,6 +111,37 @@ static void test_eng_tar_write__is_deterministic(void **state)
 	write_members(&two);
 	assert_int_equal(one.len, two.len);
 	assert_memory_equal(one.data, two.data, one.len);
+}
+
+static void test_eng_tar_write_gzip__names_nothing_but_the_bytes(void **state)
+{
+	/* Deflate, no flags, no time, best compression, made on Unix. */
+	static const char head[] = "\037\213\010\000\000\000\000\000\002\003";
+	sb_autobuf struct sb_buf tar = SB_BUF_INIT(1 << 20), out = SB_BUF_INIT(1 << 20);
+	struct sb_err err = SB_ERR_INIT;
+	uint32_t size;
+
+	(void)state;
+	write_members(&tar);
+	assert_int_equal(eng_tar_write_gzip(members, SB_ARRAY_SIZE(members), &out, &err), 0);
+	assert_in_range(out.len, sizeof(head), tar.len / 2);
+	assert_memory_equal(out.data, head, sizeof(head) - 1);
+	memcpy(&size, out.data + out.len - sizeof(size), sizeof(size));
+	assert_int_equal(le32toh(size), tar.len);
+}
+
+static void test_eng_tar_write_gzip__fails_over_the_limit(void **state)
+{
+	(void)state;
+	for (size_t limit = 0; limit < 300; limit += 20) {
+		sb_autobuf struct sb_buf out = SB_BUF_INIT(limit);
+		struct sb_err err = SB_ERR_INIT;
+
+		assert_int_equal(
+			eng_tar_write_gzip(members, SB_ARRAY_SIZE(members), &out, &err), -1);
+		assert_int_equal(err.code, SB_FAILED);
+		assert_non_null(strstr(err.text, "more than the permitted"));
+	}
 }
 
 static void test_eng_tar_write__takes_no_members(void **state)
@@ -418,6 +451,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_eng_tar_write__makes_plain_ustar),
 		cmocka_unit_test(test_eng_tar_write__is_deterministic),
+		cmocka_unit_test(test_eng_tar_write_gzip__names_nothing_but_the_bytes),
+		cmocka_unit_test(test_eng_tar_write_gzip__fails_over_the_limit),
 		cmocka_unit_test(test_eng_tar_write__takes_no_members),
 		cmocka_unit_test(test_eng_tar_write__fails_over_the_limit),
 		cmocka_unit_test(test_eng_tar_write__refuses_names_that_ustar_cannot_hold),
