@@ -2,15 +2,10 @@
 #include "cmd/cmd.h"
 
 #include "cmd/out.h"
-#include "engine/buf.h"
-#include "engine/interrupt.h"
+#include "engine/file.h"
 #include "payloads/lib/wire.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 
 static void print_payload(const struct payload *p)
 {
@@ -30,77 +25,6 @@ static void print_all(void)
 		print_payload(payload_at(i));
 }
 
-static int write_all(int fd, const unsigned char *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && (errno != EINTR || eng_interrupted))
-			return -1;
-		if (n > 0) {
-			data += n;
-			len -= (size_t)n;
-		}
-	}
-	return 0;
-}
-
-static int fail_write(const char *path, struct sb_err *err)
-{
-	if (eng_interrupted)
-		return sb_err_set(err, SB_INTERRUPTED, "interrupted");
-	return sb_err_set(err, SB_FAILED, "cannot write '%s': %s", path, strerror(errno));
-}
-
-static int write_and_close(int fd, const struct payload *payload)
-{
-	int failed = write_all(fd, payload->data, payload->size), error = errno;
-
-	if (close(fd) < 0 && !failed)
-		return -1;
-	errno = error;
-	return failed;
-}
-
-/* The file is there whole and executable, or is as it was. */
-static int write_file(
-	const char *path, const char *shown, const struct payload *payload, struct sb_err *err)
-{
-	sb_autobuf struct sb_buf temporary = SB_BUF_INIT(SB_MAX_CONFIG);
-	const char *slash = strrchr(path, '/');
-	int fd;
-
-	if (sb_buf_add(&temporary, path, slash ? (size_t)(slash + 1 - path) : 0, err) < 0 ||
-		sb_buf_adds(&temporary, ".sbinject-XXXXXX", err) < 0)
-		return -1;
-	fd = mkostemp(temporary.data, O_CLOEXEC);
-	if (fd < 0)
-		return fail_write(shown, err);
-	if (fchmod(fd, 0755) < 0 || write_and_close(fd, payload) < 0 ||
-		rename(temporary.data, path) < 0) {
-		fail_write(shown, err);
-		unlink(temporary.data);
-		return -1;
-	}
-	return 0;
-}
-
-static int write_path(const char *path, const struct payload *payload, struct sb_err *err)
-{
-	sb_autofree char *real = realpath(path, NULL);
-	struct stat there;
-	int fd;
-
-	if (stat(path, &there) < 0)
-		return errno == ENOENT && *path ? write_file(path, path, payload, err)
-						: fail_write(path, err);
-	/* Through a link, to keep it. */
-	if (S_ISREG(there.st_mode) && real)
-		return write_file(real, path, payload, err);
-	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-	return fd < 0 || write_and_close(fd, payload) < 0 ? fail_write(path, err) : 0;
-}
-
 static int extract(const char *name, const char *path, bool json, struct sb_err *err)
 {
 	const struct payload *payload = payload_by_name(name);
@@ -110,7 +34,7 @@ static int extract(const char *name, const char *path, bool json, struct sb_err 
 			"no payload '%s' is built in; 'sbinject payloads' lists those that are",
 			name);
 	if (path) {
-		if (write_path(path, payload, err) < 0)
+		if (sb_file_write(path, payload->data, payload->size, err) < 0)
 			return -1;
 		if (json)
 			print_payload(payload);
@@ -121,9 +45,7 @@ static int extract(const char *name, const char *path, bool json, struct sb_err 
 	if (isatty(STDOUT_FILENO))
 		return sb_err_set(err, SB_USAGE,
 			"refusing to write a binary to a terminal; use --output FILE or a pipe");
-	if (write_all(STDOUT_FILENO, payload->data, payload->size) < 0)
-		return fail_write("stdout", err);
-	return 0;
+	return sb_file_put(STDOUT_FILENO, "stdout", payload->data, payload->size, err);
 }
 
 static enum sb_code run(const struct cmd_env *env)

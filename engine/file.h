@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of this host that are read whole: settings, rules, payloads. */
+/* Files of this host that are read or written whole: settings, rules, payloads. */
 #ifndef ENGINE_FILE_H
 #define ENGINE_FILE_H
 
@@ -11,5 +11,19 @@
  * such file.
  */
 int sb_file_open(const char *path, int *ret, struct sb_err *err) sb_must_check;
+
+/* Write all of it to an open file, which errors name as `shown`; a signal can interrupt that. */
+int sb_file_put(
+	int fd, const char *shown, const void *data, size_t len, struct sb_err *err) sb_must_check;
+
+/*
+ * Make an executable file: it is there whole, or what was there still is. A link at `path` is
+ * replaced.
+ */
+int sb_file_replace(
+	const char *path, const void *data, size_t len, struct sb_err *err) sb_must_check;
+
+/* The same at the end of links, which stay; a pipe or a device is written to instead. */
+int sb_file_write(const char *path, const void *data, size_t len, struct sb_err *err) sb_must_check;
 
 #endif
