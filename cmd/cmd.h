@@ -49,6 +49,11 @@ static inline bool cmd_has(const struct cmd_env *env, enum opt_id id)
 /* --timeout in milliseconds, or the sub-command's own; 0 is no limit. */
 int cmd_timeout_ms(const struct cmd_env *env);
 
+/* The range of releases that --for names (hosts.c). SB_USAGE if it names none, else as host_find.
+ */
+int cmd_find_for(
+	const struct cmd_env *env, const struct host **ret, struct sb_err *err) sb_must_check;
+
 /* ---- one container, or several (each.c) ---- */
 
 /* The result for one container: a line for people and an object for programs. */

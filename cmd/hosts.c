@@ -61,28 +61,29 @@ static void print(const struct host *host)
 	out_result(line, json);
 }
 
-static int print_one(const char *client, struct sb_err *err)
+int cmd_find_for(const struct cmd_env *env, const struct host **ret, struct sb_err *err)
 {
-	const struct host *host;
+	const char *client = env->opts.text[OPT_FOR];
 
-	if (host_find(client, &host, err) < 0)
+	if (host_find(client, ret, err) < 0)
 		return -1;
-	if (!host)
-		return sb_err_set(err, SB_USAGE,
-			"--for: '%s' does not name a client and its release, such as 'inspect_ai "
-			"0.3.285'",
-			client);
-	print(host);
-	return 0;
+	if (*ret)
+		return 0;
+	return sb_err_set(err, SB_USAGE,
+		"--for: '%s' does not name a client and its release, such as 'inspect_ai 0.3.285'",
+		client);
 }
 
 static enum sb_code run(const struct cmd_env *env)
 {
 	struct sb_err err = SB_ERR_INIT;
+	const struct host *host;
 
 	if (cmd_has(env, OPT_FOR)) {
-		if (print_one(env->opts.text[OPT_FOR], &err) < 0)
+		if (cmd_find_for(env, &host, &err) < 0)
 			out_error(NULL, &err);
+		else
+			print(host);
 		return err.code;
 	}
 	for (size_t i = 0; i < host_count(); i++)

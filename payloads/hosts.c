@@ -106,3 +106,14 @@ int host_find(const char *client, const struct host **ret, struct sb_err *err)
 	}
 	return *text ? fail_unknown(last, text, err) : 0;
 }
+
+int host_check_served(const struct host *host, struct sb_err *err)
+{
+	char range[HOST_TEXT_SIZE];
+
+	if (host->path)
+		return 0;
+	return sb_err_set(err, SB_UNSUPPORTED,
+		"%s %s cannot be served: %s, which this sbinject does not provide", host->client,
+		host_range_text(host, range), host->why);
+}

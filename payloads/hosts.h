@@ -37,6 +37,9 @@ const struct host *host_at(size_t i);
  */
 int host_find(const char *client, const struct host **ret, struct sb_err *err) sb_must_check;
 
+/* SB_UNSUPPORTED, with the reason, where the releases of a range cannot be served. */
+int host_check_served(const struct host *host, struct sb_err *err) sb_must_check;
+
 /* What a need is called: without the mark of where it is looked up (hosts.tsv). */
 const char *host_need_name(const char *need);
 

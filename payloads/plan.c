@@ -218,15 +218,9 @@ static void choose_names(struct plan *plan, const struct key *key)
 
 static int choose_host(struct plan *plan, const char *client, struct sb_err *err)
 {
-	char range[HOST_TEXT_SIZE];
-
 	if (host_find(client, &plan->host, err) < 0)
 		return -1;
-	if (plan->host && !plan->host->path)
-		return sb_err_set(err, SB_UNSUPPORTED,
-			"%s %s cannot be served: %s, which this sbinject does not provide",
-			plan->host->client, host_range_text(plan->host, range), plan->host->why);
-	return 0;
+	return plan->host ? host_check_served(plan->host, err) : 0;
 }
 
 int plan_make(struct eng_client *client, const struct plan_opts *opts, const char *ref,

@@ -34,8 +34,11 @@ static void test_hosts__say_what_is_served_or_why_not(void **state)
 	(void)state;
 	for (size_t i = 0; i < host_count(); i++) {
 		const struct host *host = host_at(i);
+		struct sb_err err = SB_ERR_INIT;
 
 		assert_true(!host->path != !host->why);
+		assert_int_equal(host_check_served(host, &err), host->path ? 0 : -1);
+		assert_int_equal(err.code, host->path ? SB_OK : SB_UNSUPPORTED);
 		if (!host->path)
 			continue;
 		assert_true(*host->path == '/');
