@@ -82,9 +82,9 @@ is "ENVIRONMENT has what the program reads" \
 # ---- the JSON fields ----
 
 fields() { sub "$1" | sed -n '/^\.TS/,/^\.TE/p' | sed -nE 's/^([a-z_0-9, ]+)\t.*/\1/p' | tr -d ,; }
-sb payloads --json
-is "payloads: the fields are those of --json" "$(fields payloads | xargs)" \
-  "$(jq -r 'keys_unsorted[]' <<<"${out%%$'\n'*}" | xargs)"
+is "payloads: the fields are those of --json, without and with --for" "$(fields payloads | xargs)" \
+  "$({ "$SBINJECT" payloads --json && "$SBINJECT" payloads --json --for 'inspect_ai 0.3.285'; } |
+    jq -r 'keys_unsorted | join(" ")' | uniq | xargs)"
 sb --json -H "$tmp/none.sock" web
 is "failures: the fields are those of --json" \
   "$(section COMMANDS | sed '/^\.SS/,$d' | sed -nE 's/^([a-z]+)\t.*/\1/p' | xargs)" \
