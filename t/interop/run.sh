@@ -185,24 +185,16 @@ images() {
 
 # overlay RELEASE: its package, with our program for the ones it brings, in the form of those.
 overlay() {
-  local arch version site own artifact path=$work/overlay-$1
-  local program=$work/program/inspect-sandbox-tools
-  arch=$(dpkg --print-architecture)
+  local site own path=$work/overlay-$1
   site=$(echo "$cache/$1"/lib/python3*/site-packages)
-  version=$(cat "$site/inspect_ai/tool/_sandbox_tools_utils/sandbox_tools_version.txt")
-  own=$site/inspect_ai/binaries/inspect-sandbox-tools-$arch-v$version
-  artifact=$path/inspect_ai/binaries/inspect-sandbox-tools-$arch
-  mkdir -p "$path" "$work/program"
+  mkdir -p "$path"
   cp -rs "$site/inspect_ai" "$path/"
   rm -rf "$path/inspect_ai/binaries"
   mkdir "$path/inspect_ai/binaries"
-  "$SBINJECT" payloads --extract "tools-$arch" --output "$program"
-  if gzip -tq "$own" 2>/dev/null; then
-    tar -C "$work/program" --owner=0 --group=0 -czf "$artifact-v$version" inspect-sandbox-tools
-  else
-    cp "$program" "$artifact-v$version"
-  fi
-  ln "$artifact-v$version" "$artifact-musl-v$version"
+  "$SBINJECT" payloads --for "inspect_ai $1" --output "$path/inspect_ai/binaries" >/dev/null
+  for own in "$site"/inspect_ai/binaries/inspect-sandbox-tools-*; do
+    [ -f "$path/inspect_ai/binaries/${own##*/}" ] || die "$1 brings ${own##*/}, and we do not"
+  done
 }
 
 # start NAME COMMAND...: in a directory of its own, its output in the file log there; not too many
