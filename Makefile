@@ -75,10 +75,11 @@ $(B)/obj/%.o: %.c $(B)/gen/.packages $(HARDENING)
 
 $(B)/obj/payloads/catalogue.o: $(B)/gen/embed.S
 $(B)/obj/payloads/hosts.o: $(B)/gen/hosts.inc
+$(B)/obj/payloads/upstream.o: $(B)/gen/upstream.inc
 
-$(B)/gen/hosts.inc: payloads/hosts.tsv payloads/hosts.sh
+$(B)/gen/%.inc: payloads/%.tsv payloads/%.sh
 	@mkdir -p $(@D)
-	$(Q)payloads/hosts.sh payloads/hosts.tsv >$@.new && mv $@.new $@
+	$(Q)payloads/$*.sh payloads/$*.tsv >$@.new && mv $@.new $@
 
 $(B)/obj/conf/builtin.o: conf/builtin.S conf/builtin.yaml
 	@mkdir -p $(@D)
@@ -174,7 +175,7 @@ fuzz-replay: $(FUZZERS:%=$(B)/fuzz/%) payload-fuzz-replay
 FUZZFLAGS := -std=gnu11 -g -O1 -pthread -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZ_OBJ := $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out cmd/%,$(LIB_SRC)))
 
-$(B)/fuzz/obj/%.o: %.c $(B)/gen/embed.S $(B)/gen/hosts.inc $(B)/gen/.packages
+$(B)/fuzz/obj/%.o: %.c $(B)/gen/embed.S $(B)/gen/hosts.inc $(B)/gen/upstream.inc $(B)/gen/.packages
 	@mkdir -p $(@D)
 	$(Q)clang $(FUZZFLAGS) -fsanitize=fuzzer-no-link $(CPPFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
 
