@@ -4,6 +4,7 @@
 #include "engine/log.h"
 #include "payloads/lib/sha256.h"
 #include "payloads/lib/wire.h"
+#include "payloads/own_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,50 +14,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-
-/* mkdir -p, 0700; but in directories of our own only: root leaves nothing in a user's home. */
-static void make_dirs(char *path)
-{
-	bool may_make = false;
-
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		struct stat st;
-
-		*slash = '\0';
-		if (may_make)
-			mkdir(path, 0700);
-		may_make = stat(path, &st) == 0 && st.st_uid == geteuid();
-		*slash = '/';
-	}
-	if (may_make)
-		mkdir(path, 0700);
-}
-
-static bool find_dir(char *path, size_t size)
-{
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	int n = -1;
-
-	/* The XDG specification: a relative path is to be ignored. */
-	if (state && *state == '/')
-		n = snprintf(path, size, "%s/sbinject", state);
-	else if (home && *home == '/')
-		n = snprintf(path, size, "%s/.local/state/sbinject", home);
-	return n > 0 && (size_t)n < size;
-}
-
-/* Only one of our own that nobody else can write to will do; root may be led to a user's. */
-static int open_dir(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	struct stat st;
-
-	if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 022))) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
 
 /*
  * Only a file of our own that nobody else can read or write will do. *ret_spoilt: it is ours, but
@@ -105,8 +62,7 @@ static bool keep_key(char *path, struct key *ret)
 	sb_autoclose int dir = -1;
 	bool spoilt;
 
-	make_dirs(path);
-	dir = open_dir(path);
+	dir = own_dir_open(path);
 	if (dir < 0)
 		return false;
 	if (read_key(dir, ret, &spoilt))
@@ -121,7 +77,8 @@ void key_load(struct key *ret)
 	char path[PATH_MAX];
 
 	ret->known = false;
-	if (!find_dir(path, sizeof(path)))
+	if (!own_dir_path(
+		    getenv("XDG_STATE_HOME"), "/.local/state", "sbinject", path, sizeof(path)))
 		sb_log(SB_NOTE, "no HOME to keep a key in: payloads are always uploaded afresh");
 	else if (!keep_key(path, ret))
 		sb_log(SB_NOTE,
