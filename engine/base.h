@@ -54,4 +54,7 @@ enum {
 	SB_MAX_NAME = 256,	       /* a container's name or id as given */
 };
 
+/* One archive that is read where it is, or downloaded. */
+#define SB_MAX_ARCHIVE (1ull << 32)
+
 #endif

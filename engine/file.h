@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of this host that are read or written whole: settings, rules, payloads. */
+/* Files of this host: settings, rules, payloads. */
 #ifndef ENGINE_FILE_H
 #define ENGINE_FILE_H
 
