@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "payloads/bytes.h"
 
-#include "engine/file.h"
 #include "engine/interrupt.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
-int bytes_of_file(int fd, const char *path, struct bytes *ret, struct sb_err *err)
+int bytes_of_file(int fd, const char *path, uint64_t max, struct bytes *ret, struct sb_err *err)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
 		return sb_err_set(err, SB_FAILED, "cannot read '%s': %s", path, strerror(errno));
-	if ((uint64_t)st.st_size > SB_MAX_ARCHIVE)
+	if ((uint64_t)st.st_size > max)
 		return sb_err_set(err, SB_MISMATCH, "'%s' has more than the permitted %llu bytes",
-			path, (unsigned long long)SB_MAX_ARCHIVE);
+			path, (unsigned long long)max);
 	*ret = (struct bytes){fd, 0, (uint64_t)st.st_size};
 	return 0;
 }
@@ -40,7 +39,7 @@ static int read_piece(const struct bytes *bytes, uint64_t at, char *piece, size_
 	return (int)n;
 }
 
-int bytes_copy(const struct bytes *bytes, const char *path, int to, const char *to_path,
+int bytes_copy(const struct bytes *bytes, const char *path, const struct bytes_sink *to,
 	char hex[SHA256_HEX], struct sb_err *err)
 {
 	char piece[64 << 10];
@@ -53,7 +52,7 @@ int bytes_copy(const struct bytes *bytes, const char *path, int to, const char *
 		if (n < 0)
 			return -1;
 		sha256_add(&hash, piece, (size_t)n);
-		if (to >= 0 && sb_file_put(to, to_path, piece, (size_t)n, err) < 0)
+		if (to && to->write(to->ctx, piece, (size_t)n, err) < 0)
 			return -1;
 	}
 	sha256_end_hex(&hash, hex);
@@ -63,5 +62,5 @@ int bytes_copy(const struct bytes *bytes, const char *path, int to, const char *
 int bytes_sha256(
 	const struct bytes *bytes, const char *path, char hex[SHA256_HEX], struct sb_err *err)
 {
-	return bytes_copy(bytes, path, -1, "", hex, err);
+	return bytes_copy(bytes, path, NULL, hex, err);
 }

@@ -17,15 +17,22 @@ struct bytes {
 	uint64_t offset, size;
 };
 
-/* All of a regular file. SB_MISMATCH: it has more than SB_MAX_ARCHIVE. */
-int bytes_of_file(int fd, const char *path, struct bytes *ret, struct sb_err *err) sb_must_check;
+/* All of a regular file. SB_MISMATCH: it has more than `max`. */
+int bytes_of_file(int fd, const char *path, uint64_t max, struct bytes *ret,
+	struct sb_err *err) sb_must_check;
 
 /* Their SHA-256; `path` names the file in errors. SB_MISMATCH: the file ends before they do. */
 int bytes_sha256(const struct bytes *bytes, const char *path, char hex[SHA256_HEX],
 	struct sb_err *err) sb_must_check;
 
-/* The same, and write them to another file. */
-int bytes_copy(const struct bytes *bytes, const char *path, int to, const char *to_path,
+/* Where a copy goes, piece by piece. */
+struct bytes_sink {
+	int (*write)(void *ctx, const void *data, size_t len, struct sb_err *err);
+	void *ctx;
+};
+
+/* The same, and hand them on. */
+int bytes_copy(const struct bytes *bytes, const char *path, const struct bytes_sink *to,
 	char hex[SHA256_HEX], struct sb_err *err) sb_must_check;
 
 #endif

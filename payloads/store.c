@@ -4,11 +4,12 @@
 #include "engine/clock.h"
 #include "engine/file.h"
 #include "engine/interrupt.h"
-#include "engine/text.h"
+#include "payloads/bundle.h"
 #include "payloads/own_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -73,7 +74,7 @@ static int find_at(const struct store_want *want, const char *path, enum store_t
 	found.tier = tier;
 	if ((size_t)snprintf(found.place, sizeof(found.place), "%s", path) >= sizeof(found.place))
 		return sb_err_set(err, SB_USAGE, "the path '%.100s...' is too long", path);
-	if (bytes_of_file(found.bytes.fd, path, &found.bytes, err) < 0 ||
+	if (bytes_of_file(found.bytes.fd, path, SB_MAX_ARCHIVE, &found.bytes, err) < 0 ||
 		check(want, &found, err) < 0)
 		return -1;
 	*ret = found;
@@ -84,6 +85,70 @@ static int find_at(const struct store_want *want, const char *path, enum store_t
 static int find_file(const struct store_want *want, struct store_found *ret, struct sb_err *err)
 {
 	return want->path ? find_at(want, want->path, STORE_FILE, ret, err) : 1;
+}
+
+/* Hand on the descriptor of a bundle that has it. */
+static int find_in_bundle(const struct store_want *want, const char *path, struct store_found *ret,
+	struct sb_err *err)
+{
+	sb_auto(bundle_release) struct bundle bundle = BUNDLE_INIT;
+	struct store_found found = {.tier = STORE_BUNDLE};
+	const struct bundle_item *item;
+	int missing = bundle_open(path, &bundle, err);
+
+	if (missing)
+		return missing;
+	item = bundle_find(&bundle, want->sha256);
+	if (!item)
+		return 1;
+	found.bytes = item->bytes;
+	strcpy(found.place, bundle.path);
+	if (check(want, &found, err) < 0)
+		return -1;
+	*ret = found;
+	bundle.fd = -1;
+	return 0;
+}
+
+/* One that a user has named has to be there. */
+static int find_in_named(const struct store_want *want, const char *path, const char *who,
+	struct store_found *ret, struct sb_err *err)
+{
+	if (!path || !*path)
+		return 1;
+	if (access(path, F_OK) < 0)
+		return sb_err_set(
+			err, SB_USAGE, "no bundle '%s' (from %s): %s", path, who, strerror(errno));
+	return find_in_bundle(want, path, ret, err);
+}
+
+static int find_in_installed(
+	const struct store_want *want, struct store_found *ret, struct sb_err *err)
+{
+	static const char *const patterns[] = {
+		"/usr/share/sbinject/*.sbb", "/usr/local/share/sbinject/*.sbb"};
+	int found = 1;
+
+	for (size_t i = 0; i < SB_ARRAY_SIZE(patterns) && found > 0; i++) {
+		glob_t paths = {0};
+		int failed = glob(patterns[i], 0, NULL, &paths);
+
+		if (failed == GLOB_NOSPACE)
+			found = sb_err_nomem(err);
+		for (size_t j = 0; !failed && j < paths.gl_pathc && found > 0; j++)
+			found = find_in_bundle(want, paths.gl_pathv[j], ret, err);
+		globfree(&paths);
+	}
+	return found;
+}
+
+static int find_bundled(const struct store_want *want, struct store_found *ret, struct sb_err *err)
+{
+	int found = find_in_named(want, want->bundle, "--bundle", ret, err);
+
+	if (found > 0)
+		found = find_in_named(want, getenv("SBINJECT_BUNDLE"), "SBINJECT_BUNDLE", ret, err);
+	return found > 0 ? find_in_installed(want, ret, err) : found;
 }
 
 static bool cache_path(char path[PATH_MAX])
@@ -117,7 +182,7 @@ int store_dir_find(const struct store_dir *dir, const struct store_want *want,
 int store_find(const struct store_want *want, struct store_found *ret, struct sb_err *err)
 {
 	static int (*const finders[])(const struct store_want *want, struct store_found *ret,
-		struct sb_err *err) = {find_file, find_cached};
+		struct sb_err *err) = {find_file, find_bundled, find_cached};
 	int found = 1;
 
 	for (size_t i = 0; i < SB_ARRAY_SIZE(finders) && found > 0; i++)
@@ -254,6 +319,13 @@ int store_slot_clear(struct store_slot *slot, struct sb_err *err)
 	return 0;
 }
 
+int store_slot_write(void *ctx, const void *data, size_t len, struct sb_err *err)
+{
+	const struct store_slot *slot = ctx;
+
+	return sb_file_put(slot->fd, slot->path, data, len, err);
+}
+
 static int refuse(struct store_slot *slot, const char *from, const char *hex, struct sb_err *err)
 {
 	if (store_slot_clear(slot, err) < 0)
@@ -268,7 +340,7 @@ int store_slot_keep(struct store_slot *slot, const char *from, struct sb_err *er
 	char hex[SHA256_HEX];
 	struct bytes bytes;
 
-	if (bytes_of_file(slot->fd, slot->path, &bytes, err) < 0 ||
+	if (bytes_of_file(slot->fd, slot->path, SB_MAX_ARCHIVE, &bytes, err) < 0 ||
 		bytes_sha256(&bytes, slot->path, hex, err) < 0)
 		return -1;
 	if (strcmp(hex, slot->want->sha256) != 0)

@@ -112,6 +112,9 @@ int store_slot_begin(const struct store_dir *dir, const struct store_want *want,
  */
 int store_slot_keep(struct store_slot *slot, const char *from, struct sb_err *err) sb_must_check;
 
+/* Add to it, where it was left; `slot` is a store_slot. As a bytes_sink wants it. */
+int store_slot_write(void *slot, const void *data, size_t len, struct sb_err *err) sb_must_check;
+
 /* Begin again with an empty file. */
 int store_slot_clear(struct store_slot *slot, struct sb_err *err) sb_must_check;
 

@@ -12,6 +12,7 @@
 #include "engine/clock.h"
 #include "engine/file.h"
 #include "engine/interrupt.h"
+#include "payloads/bundle.h"
 #include "payloads/store.h"
 
 #include <fcntl.h>
@@ -37,6 +38,7 @@ static int begin(void **state)
 	snprintf(cached, sizeof(cached), "%s/sbinject/sha256/%s", dir, sha256);
 	snprintf(part, sizeof(part), "%s.part", cached);
 	setenv("XDG_CACHE_HOME", dir, 1);
+	unsetenv("SBINJECT_BUNDLE");
 	want = (struct store_want){.name = "thing", .sha256 = sha256, .size = 84600000};
 	eng_interrupted = 0;
 	return 0;
@@ -85,7 +87,7 @@ static void assert_found(enum store_tier tier, const char *place)
 	assert_string_equal(found.place, place);
 	assert_int_equal(found.bytes.size, strlen(good));
 	assert_int_equal(
-		pread(found.bytes.fd, text, sizeof(text), (off_t)found.bytes.offset), strlen(good));
+		pread(found.bytes.fd, text, strlen(good), (off_t)found.bytes.offset), strlen(good));
 	assert_string_equal(text, good);
 }
 
@@ -113,6 +115,65 @@ static void test_store_find__looks_into_the_tiers_in_order(void **state)
 	assert_found(STORE_CACHE, cached);
 	put(file, good);
 	assert_found(STORE_FILE, file);
+}
+
+/* A bundle of the right bytes under a digest, which need not be theirs. */
+static void put_bundle(const char *path, const char *text)
+{
+	sb_autoclose int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	char source[80], of_text[SHA256_HEX];
+	struct bundle_item item = {.name = "thing", .sha256 = of_text, .path = source};
+	struct sb_err err = SB_ERR_INIT;
+
+	snprintf(source, sizeof(source), "%s/source", dir);
+	put(source, text);
+	sha256_hex(text, strlen(text), of_text);
+	assert_int_equal(sb_file_open(source, &item.bytes.fd, &err), 0);
+	item.bytes.size = strlen(text);
+	if (bundle_write(fd, path, &item, 1, &err) < 0)
+		fail_msg("%s", err.text);
+	close(item.bytes.fd);
+}
+
+static void test_store_find__looks_into_bundles(void **state)
+{
+	sb_auto(store_dir_release) struct store_dir cache = open_cache();
+	char other[80];
+
+	(void)state;
+	snprintf(other, sizeof(other), "%s/other.sbb", dir);
+	put(cached, good);
+	put_bundle(file, good);
+	put_bundle(other, bad);
+	setenv("SBINJECT_BUNDLE", file, 1);
+	assert_found(STORE_BUNDLE, file);
+	want.bundle = other;
+	assert_found(STORE_BUNDLE, file);
+	setenv("SBINJECT_BUNDLE", other, 1);
+	assert_found(STORE_CACHE, cached);
+	setenv("SBINJECT_BUNDLE", "", 1);
+	assert_found(STORE_CACHE, cached);
+	want.bundle = "/nowhere/at.all";
+	assert_refused(SB_USAGE, (const char *const[]){"'/nowhere/at.all'", "--bundle", NULL});
+	want.bundle = cached;
+	assert_refused(SB_MISMATCH, (const char *const[]){cached, "no bundle", NULL});
+}
+
+/* What is changed in a bundle, a good cache does not make up for. */
+static void test_store_find__takes_no_wrong_member(void **state)
+{
+	sb_auto(store_dir_release) struct store_dir cache = open_cache();
+	sb_autoclose int fd = -1;
+
+	(void)state;
+	put(cached, good);
+	put_bundle(file, good);
+	fd = open(file, O_WRONLY | O_CLOEXEC);
+	/* Behind the two blocks of the manifest, and a header. */
+	assert_int_equal(pwrite(fd, "X", 1, 3 * 512), 1);
+	want.bundle = file;
+	assert_refused(
+		SB_MISMATCH, (const char *const[]){"'thing'", file, "(bundle)", sha256, NULL});
 }
 
 static void test_store_find__goes_on_from_no_wrong_bytes(void **state)
@@ -328,6 +389,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_store_find__looks_into_the_tiers_in_order),
+		TEST(test_store_find__looks_into_bundles),
+		TEST(test_store_find__takes_no_wrong_member),
 		TEST(test_store_find__goes_on_from_no_wrong_bytes),
 		TEST(test_store_find__waits_for_no_fifo),
 		TEST(test_store_need__says_what_to_do),
