@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "conf/conf.h"
 
+#include "conf/path.h"
 #include "conf/trust.h"
 #include "engine/file.h"
 
@@ -174,6 +175,41 @@ sb_fact_set conf_facts(const struct conf *conf)
 	return facts;
 }
 
+const struct conf_payload *conf_payload_by_name(const struct conf *conf, const char *name)
+{
+	for (size_t i = 0; i < conf->payload_count; i++)
+		if (!strcmp(conf->payloads[i].name, name))
+			return &conf->payloads[i];
+	return NULL;
+}
+
+int conf_check_trees(const struct conf *conf, const struct conf_payload *const *trees, size_t count,
+	struct sb_err *err)
+{
+	const char *program = conf->path ? conf->path : conf_default_path;
+	size_t dir = (size_t)(strrchr(program, '/') - program);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *path = trees[i]->install;
+
+		if (trees[i]->format != CONF_TREE || !path)
+			return sb_err_set(err, SB_USAGE,
+				"payload '%s' is no tree with 'install'; only those can be added",
+				trees[i]->name);
+		if (path_overlaps(path, program) ||
+			(strlen(path) == dir && !strncmp(path, program, dir)))
+			return sb_err_set(err, SB_USAGE,
+				"the directory '%s' of '%s' overlaps that of the service", path,
+				trees[i]->name);
+		for (size_t j = 0; j < i; j++)
+			if (path_overlaps(path, trees[j]->install))
+				return sb_err_set(err, SB_USAGE,
+					"the directory '%s' of '%s' overlaps that of '%s'", path,
+					trees[i]->name, trees[j]->name);
+	}
+	return 0;
+}
+
 static void free_texts(char **texts)
 {
 	for (char **t = texts; t && *t; t++)
@@ -188,6 +224,7 @@ static void free_rule(struct conf_rule *rule)
 		free_texts(rule->tests[i].values);
 	}
 	free(rule->tests);
+	free(rule->with);
 }
 
 void conf_free(struct conf *conf)
@@ -197,6 +234,8 @@ void conf_free(struct conf *conf)
 	for (size_t i = 0; i < conf->payload_count; i++) {
 		free(conf->payloads[i].name);
 		free(conf->payloads[i].path);
+		free(conf->payloads[i].install);
+		free(conf->payloads[i].launcher);
 	}
 	for (size_t i = 0; i < conf->rule_count; i++)
 		free_rule(&conf->rules[i]);

@@ -11,13 +11,23 @@
 
 #include <stdbool.h>
 
-enum conf_source { CONF_EMBEDDED, CONF_FILE };
+enum conf_source {
+	CONF_EMBEDDED,
+	CONF_FILE,
+	CONF_STORE, /* by its digest, in a bundle or the cache */
+};
+
+enum conf_format { CONF_PROGRAM, CONF_TREE };
 
 struct conf_payload {
 	char *name;
 	enum conf_source source;
+	enum conf_format format;
 	char *path;	 /* CONF_FILE: absolute, or made so relative to the rules file */
-	char sha256[65]; /* CONF_FILE: required; CONF_EMBEDDED: optional pin, else "" */
+	char sha256[65]; /* of the file; CONF_EMBEDDED: optional pin, else "" */
+	char tree[65];	 /* CONF_TREE: digest of what is in it (payloads/lib/treesum.h) */
+	char *install;	 /* CONF_TREE: the directory that it becomes, or NULL */
+	char *launcher;	 /* CONF_TREE: path in it of a program, or NULL */
 	int line, column;
 };
 
@@ -43,13 +53,17 @@ enum conf_service {
 
 struct conf_rule {
 	struct conf_test *tests;
-	size_t count;	   /* 0: `when: {}`, holds for every container */
-	sb_fact_set facts; /* union of the tests' facts */
-	const struct conf_payload *use;
+	size_t count;			  /* 0: `when: {}`, holds for every container */
+	sb_fact_set facts;		  /* union of the tests' facts */
+	const struct conf_payload *use;	  /* a tree: it takes the place of the service */
+	const struct conf_payload **with; /* trees beside it, NULL-terminated; or NULL */
 	enum conf_service service;
 	bool graft; /* a helper container may be used */
 	int line, column;
 };
+
+/* Trees that one container can be given at once. */
+enum { CONF_MAX_TREES = 8 };
 
 struct conf {
 	char *text;	 /* as it was parsed */
@@ -76,6 +90,19 @@ int conf_load(const char *file, struct conf **ret, struct sb_err *err) sb_must_c
  * they are errors). No memory is SB_FAILED, everything else SB_USAGE.
  */
 int conf_parse(const char *text, size_t len, const char *name, const char *dir, struct conf **ret,
+	struct sb_err *err) sb_must_check;
+
+/* Where the program goes if the rules do not say. */
+extern const char conf_default_path[];
+
+/* The payload of that name; NULL if the rules have none. */
+const struct conf_payload *conf_payload_by_name(const struct conf *conf, const char *name);
+
+/*
+ * Why trees cannot be installed together, beside the program at the conf's path: a directory of one
+ * overlaps it, or that of another, or is not said. SB_USAGE.
+ */
+int conf_check_trees(const struct conf *conf, const struct conf_payload *const *trees, size_t count,
 	struct sb_err *err) sb_must_check;
 
 /* "root", "user" or "auto"; "" for CONF_UNSAID. */

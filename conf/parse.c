@@ -20,7 +20,7 @@ enum {
 	MAX_VALUE = 255,
 };
 
-static const char default_path[] = "/var/tmp/.da7be258e003d428/inspect-sandbox-tools";
+const char conf_default_path[] = "/var/tmp/.da7be258e003d428/inspect-sandbox-tools";
 static const char default_start[] = "start-server";
 
 struct reader {
@@ -147,18 +147,20 @@ static int read_version(const struct reader *r, const struct yml_node *node, voi
 	return 0;
 }
 
+static const char *const source_names[] = {
+	[CONF_EMBEDDED] = "embedded", [CONF_FILE] = "file", [CONF_STORE] = "store"};
+
 static int read_source(const struct reader *r, const struct yml_node *node, void *into)
 {
 	struct conf_payload *payload = into;
 
-	if (!strcmp(node->text, "embedded"))
-		payload->source = CONF_EMBEDDED;
-	else if (!strcmp(node->text, "file"))
-		payload->source = CONF_FILE;
-	else
-		return fail(r, node->at, "unknown source '%s'; known sources: embedded, file",
-			node->text);
-	return 0;
+	for (unsigned i = 0; i < SB_ARRAY_SIZE(source_names); i++)
+		if (!strcmp(node->text, source_names[i])) {
+			payload->source = i;
+			return 0;
+		}
+	return fail(r, node->at, "unknown source '%s'; known sources: embedded, file, store",
+		node->text);
 }
 
 static int read_payload_path(const struct reader *r, const struct yml_node *node, void *into)
@@ -191,15 +193,59 @@ static int read_sha256(const struct reader *r, const struct yml_node *node, void
 	return 0;
 }
 
+static int read_tree(const struct reader *r, const struct yml_node *node, void *into)
+{
+	struct conf_payload *payload = into;
+
+	if (!sb_is_hex64(node->text))
+		return fail(r, node->at, "'tree' must be 64 lowercase hexadecimal digits");
+	strcpy(payload->tree, node->text);
+	return 0;
+}
+
 static int read_format(const struct reader *r, const struct yml_node *node, void *into)
 {
-	(void)into;
-	if (!strcmp(node->text, "binary"))
+	struct conf_payload *payload = into;
+
+	if (strcmp(node->text, "binary") != 0 && strcmp(node->text, "tar") != 0)
+		return fail(
+			r, node->at, "unknown format '%s'; known formats: binary, tar", node->text);
+	payload->format = *node->text == 't' ? CONF_TREE : CONF_PROGRAM;
+	if (payload->format == CONF_TREE && payload->source == CONF_EMBEDDED)
+		return fail(r, node->at, "no archive is embedded; use 'source: file'");
+	return 0;
+}
+
+static int need_tree(
+	const struct reader *r, const struct yml_node *node, const struct conf_payload *payload)
+{
+	if (payload->format == CONF_TREE)
 		return 0;
-	if (!strcmp(node->text, "tar"))
-		return fail(r, node->at,
-			"format 'tar' is not supported by this version; only 'binary' is");
-	return fail(r, node->at, "unknown format '%s'; only 'binary' is supported", node->text);
+	return fail(r, node->key_at, "'%s' needs 'format: tar'", node->key);
+}
+
+static int read_payload_install(const struct reader *r, const struct yml_node *node, void *into)
+{
+	struct conf_payload *payload = into;
+	const char *why = path_unfit(node->text, PATH_TREE);
+
+	if (need_tree(r, node, payload) < 0)
+		return -1;
+	if (why)
+		return fail(r, node->at, "'%s' cannot be a tree's directory: %s", node->text, why);
+	return copy_text(r, node->text, &payload->install);
+}
+
+static int read_launcher(const struct reader *r, const struct yml_node *node, void *into)
+{
+	struct conf_payload *payload = into;
+	const char *why = path_unfit_inside(node->text);
+
+	if (need_tree(r, node, payload) < 0)
+		return -1;
+	if (why)
+		return fail(r, node->at, "'%s' cannot be the launcher: %s", node->text, why);
+	return copy_text(r, node->text, &payload->launcher);
 }
 
 static const struct field payload_fields[] = {
@@ -207,6 +253,9 @@ static const struct field payload_fields[] = {
 	{"path", YML_TEXT, false, read_payload_path},
 	{"sha256", YML_TEXT, false, read_sha256},
 	{"format", YML_TEXT, false, read_format},
+	{"tree", YML_TEXT, false, read_tree},
+	{"install", YML_TEXT, false, read_payload_install},
+	{"launcher", YML_TEXT, false, read_launcher},
 };
 
 static bool is_name(const char *text)
@@ -225,6 +274,26 @@ static bool is_embedded_name(const char *text)
 
 	return !strncmp(text, prefix, n) && text[n] &&
 	       !text[n + strspn(text + n, "abcdefghijklmnopqrstuvwxyz0123456789")];
+}
+
+/* What the keys need of each other. */
+static int check_payload(const struct reader *r, const struct yml_node *node,
+	const struct conf_payload *payload, const char *what)
+{
+	if (payload->source == CONF_EMBEDDED)
+		return 0;
+	if (payload->source == CONF_FILE && !payload->path)
+		return fail(r, node->at, "%s is from a file and needs the key 'path'", what);
+	if (!*payload->sha256)
+		return fail(r, node->at, "%s is not embedded and needs the key 'sha256'", what);
+	if (payload->source == CONF_STORE && payload->format != CONF_TREE)
+		return fail(r, node->at, "%s is from the store and needs 'format: tar'", what);
+	if (payload->format == CONF_TREE && !*payload->tree)
+		return fail(r, node->at,
+			"%s is a tree and needs the key 'tree'; 'sbinject payloads --describe FILE' "
+			"prints it",
+			what);
+	return 0;
 }
 
 static int read_payload(
@@ -247,11 +316,7 @@ static int read_payload(
 	if (payload->source == CONF_EMBEDDED && !is_embedded_name(node->key))
 		return fail(r, node->key_at,
 			"an embedded payload must be named 'tools-<arch>', not '%s'", node->key);
-	if (payload->source == CONF_FILE && !payload->path)
-		return fail(r, node->at, "%s is from a file and needs the key 'path'", what);
-	if (payload->source == CONF_FILE && !*payload->sha256)
-		return fail(r, node->at, "%s is from a file and needs the key 'sha256'", what);
-	return 0;
+	return check_payload(r, node, payload, what);
 }
 
 static int read_payloads(const struct reader *r, const struct yml_node *node, void *into)
@@ -282,7 +347,7 @@ static int read_install_path(const struct reader *r, const struct yml_node *node
 static int check_link(
 	const struct reader *r, const struct yml_node *list, const struct yml_node *item)
 {
-	const char *path = r->conf->path ? r->conf->path : default_path;
+	const char *path = r->conf->path ? r->conf->path : conf_default_path;
 	const char *why;
 
 	if (need_kind(r, item, YML_TEXT, "an item") < 0)
@@ -461,16 +526,60 @@ static int read_when(const struct reader *r, const struct yml_node *node, void *
 	return 0;
 }
 
+static int find_payload(
+	const struct reader *r, const struct yml_node *node, const struct conf_payload **ret)
+{
+	*ret = conf_payload_by_name(r->conf, node->text);
+	return *ret ? 0
+		    : fail(r, node->at, "payload '%s' is not defined under 'payloads'", node->text);
+}
+
+/* Its launcher becomes the program at the path. */
+static int check_service_tree(
+	const struct reader *r, const struct yml_node *node, const struct conf_payload *payload)
+{
+	const char *path = r->conf->path ? r->conf->path : conf_default_path;
+	const char *leaf = strrchr(path, '/');
+	size_t dir = (size_t)(leaf - path);
+
+	if (!payload->launcher || strcmp(payload->launcher, leaf + 1) != 0)
+		return fail(r, node->at,
+			"as the service, '%s' needs 'launcher: %s', the name of the program at '%s'",
+			node->text, leaf + 1, path);
+	if (payload->install &&
+		(strlen(payload->install) != dir || strncmp(payload->install, path, dir) != 0))
+		return fail(r, node->at,
+			"as the service, '%s' must have 'install: %.*s', or leave it out",
+			node->text, (int)dir, path);
+	return 0;
+}
+
 static int read_use(const struct reader *r, const struct yml_node *node, void *into)
 {
 	struct conf_rule *rule = into;
 
-	for (size_t i = 0; i < r->conf->payload_count; i++)
-		if (!strcmp(r->conf->payloads[i].name, node->text))
-			rule->use = &r->conf->payloads[i];
-	if (!rule->use)
-		return fail(
-			r, node->at, "payload '%s' is not defined under 'payloads'", node->text);
+	if (find_payload(r, node, &rule->use) < 0)
+		return -1;
+	return rule->use->format == CONF_TREE ? check_service_tree(r, node, rule->use) : 0;
+}
+
+static int read_with(const struct reader *r, const struct yml_node *node, void *into)
+{
+	struct conf_rule *rule = into;
+	struct sb_err why = SB_ERR_INIT;
+	size_t count = 0;
+
+	if (need_count(r, node, 1, CONF_MAX_TREES) < 0)
+		return -1;
+	rule->with = calloc(node->count + 1, sizeof(*rule->with));
+	if (!rule->with)
+		return sb_err_nomem(r->err);
+	for (const struct yml_node *item = node->first; item; item = item->next)
+		if (need_kind(r, item, YML_TEXT, "an item") < 0 ||
+			find_payload(r, item, &rule->with[count++]) < 0)
+			return -1;
+	if (conf_check_trees(r->conf, rule->with, count, &why) < 0)
+		return fail(r, node->at, "%s", why.text);
 	return 0;
 }
 
@@ -510,6 +619,7 @@ static const struct field rule_fields[] = {
 	{"use", YML_TEXT, true, read_use},
 	{"service", YML_TEXT, false, read_service},
 	{"graft", YML_TEXT, false, read_graft},
+	{"with", YML_LIST, false, read_with},
 };
 
 static int read_rules(const struct reader *r, const struct yml_node *node, void *into)
@@ -555,7 +665,7 @@ static int fill_defaults(const struct reader *r)
 {
 	struct conf *conf = r->conf;
 
-	if (!conf->path && copy_text(r, default_path, &conf->path) < 0)
+	if (!conf->path && copy_text(r, conf_default_path, &conf->path) < 0)
 		return -1;
 	if (conf->start)
 		return 0;

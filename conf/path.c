@@ -4,6 +4,7 @@
 #include "payloads/lib/wire.h"
 
 #include <fnmatch.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_PATH = 255 };
@@ -99,7 +100,7 @@ const char *path_unfit(const char *path, enum path_role role)
 		return "it is a well-known directory";
 	if (is_own(path))
 		return "sbinject and its service keep files of their own there";
-	if (role == PATH_LINK)
+	if (role != PATH_HOME)
 		return NULL;
 	dir_len = (size_t)(strrchr(path, '/') - path);
 	if (dir_len == 0)
@@ -107,6 +108,17 @@ const char *path_unfit(const char *path, enum path_role role)
 	if (is_shared(path, dir_len))
 		return "its directory would become private to root, but is a well-known one";
 	return NULL;
+}
+
+const char *path_unfit_inside(const char *path)
+{
+	char whole[MAX_PATH + 2];
+
+	if (*path == '/')
+		return "it is not relative";
+	if ((size_t)snprintf(whole, sizeof(whole), "/%s", path) >= sizeof(whole))
+		return "it is longer than 255 bytes";
+	return unclean(whole);
 }
 
 bool path_overlaps(const char *a, const char *b)

@@ -136,9 +136,8 @@ static void test_rule_next_tie__tells_certain_ones(void **state)
 {
 	char linux_value[] = "linux", *values[] = {linux_value, NULL};
 	struct conf_test test = {.fact = SB_FACT_OS, .values = values, .count = 1};
-	struct conf_rule rules[3] = {{&test, 1, 1, NULL, CONF_ROOT, false, 1, 1},
-		{NULL, 0, 0, NULL, CONF_ROOT, false, 2, 1},
-		{&test, 1, 1, NULL, CONF_ROOT, false, 3, 1}};
+	struct conf_rule rules[3] = {{.tests = &test, .count = 1, .facts = 1, .line = 1},
+		{.line = 2}, {.tests = &test, .count = 1, .facts = 1, .line = 3}};
 	struct conf conf = {.rules = rules, .rule_count = 3};
 	size_t i = 0, j = 0;
 	bool certain = false;
