@@ -98,7 +98,7 @@ known() {
 
 foreign() {
   known curl/curl.h 'engine/(http|download)\.c'
-  known archive.h 'engine/(tar|pack|zip)\.c'
+  known archive.h 'engine/(tar|untar|pack|zip)\.c'
   known yaml.h 'conf/yaml\.c'
 }
 
