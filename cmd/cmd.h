@@ -89,6 +89,28 @@ const char *cmd_where(const struct plan *plan, enum wire_placed placed, char *te
 /* For `adopted_by` in JSON: which releases of inspect_ai use the program as it is placed. */
 const char *cmd_adopted_by(enum wire_placed placed);
 
+/* ---- trees of files (trees.c) ---- */
+
+/* Those of --with and --tree, for every container. */
+struct cmd_trees {
+	struct conf_payload own[CONF_MAX_TREES]; /* of --tree */
+	const struct conf_payload *all[2 * CONF_MAX_TREES];
+	size_t own_count, count;
+};
+
+/* Find and read them; the conf is borrowed. */
+int cmd_trees_load(const struct cmd_env *env, const struct conf *conf, struct cmd_trees *ret,
+	struct sb_err *err) sb_must_check;
+void cmd_trees_release(struct cmd_trees *trees);
+
+/* The entry of an archive for a rules file: both digests, and what is in it. */
+struct cmd_tree_facts {
+	char sha256[65], tree[65];
+	unsigned long long size, files, bytes;
+};
+int cmd_tree_describe(
+	const char *file, struct cmd_tree_facts *ret, struct sb_err *err) sb_must_check;
+
 /* ---- what the others need for a single container ---- */
 
 struct cmd_session {
@@ -96,6 +118,7 @@ struct cmd_session {
 	struct conf *conf;
 	struct key key;
 	struct eng_client *client;
+	struct cmd_trees trees;
 };
 
 #define CMD_SESSION_INIT                      \

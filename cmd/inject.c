@@ -7,6 +7,7 @@
 #include "payloads/lib/wire.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum outcome { INJECTED, REPLACED, RESTARTED, ALREADY };
 
@@ -36,7 +37,7 @@ static json_t *describe(
 		plan->container.name, "ok", 1, "result", result, "engine",
 		eng_client_kind_name(plan->client), "engine_version",
 		eng_client_version(plan->client), "arch", plan->image.arch, "payload",
-		plan->payload.name, "sha256", plan->payload.sha256, "release", release, "wire",
+		plan->payload.name, "sha256", plan_sha256(plan), "release", release, "wire",
 		WIRE_VERSION, "service", plan_service(plan), "path", plan->conf->path, "home",
 		plan->home_path, "rules", out_string(plan->conf->file));
 }
@@ -108,40 +109,100 @@ static void tell_missing(const struct plan *plan, const struct receipt_install *
 	json_decref(list);
 }
 
+/* The service is a tree: nothing of it can be asked, only its files were proved. */
+static void tell_service_tree(const struct plan *plan, const struct receipt_tree *tree,
+	const char *ref, int ms, struct cmd_result *ret)
+{
+	static const char *const done[] = {[WAS_ABSENT] = "injected",
+		[WAS_OTHER] = "replaced another version with",
+		[WAS_SAME] = "already there:"};
+
+	json_object_set_new(ret->json, "placed", json_string(receipt_placed_word(PLACED_FILE)));
+	json_object_set_new(ret->json, "proof", json_string("tree"));
+	json_object_set_new(ret->json, "tree", json_string(tree->tree));
+	json_object_set_new(ret->json, "ms", json_integer(ms));
+	snprintf(ret->line, sizeof(ret->line),
+		"%s: %s the tree '%s' (%llu files, digest %.12s) at %s, started, in %d ms", ref,
+		done[tree->was], plan->payload.name, (unsigned long long)tree->files, tree->tree,
+		plan->conf->path, ms);
+}
+
+static void tell_trees(const struct plan *plan, const struct receipt_tree *trees, const char *ref,
+	struct cmd_result *ret)
+{
+	static const char *const words[] = {
+		[WAS_ABSENT] = "unpacked", [WAS_OTHER] = "replaced", [WAS_SAME] = "already"};
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < plan->tree_count; i++) {
+		const struct plan_tree *tree = &plan->trees[i];
+		size_t len = strlen(ret->line);
+
+		json_array_append_new(list,
+			json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I}", "name",
+				tree->what->name, "path", tree->path, "result", words[trees[i].was],
+				"tree", trees[i].tree, "sha256", tree->what->sha256, "source",
+				store_tier_name(tree->archive.tier), "files",
+				(json_int_t)trees[i].files, "bytes", (json_int_t)trees[i].bytes));
+		if (trees[i].aside[0])
+			out_note(ref,
+				"what was in the way is now '%s'; 'sbinject remove' puts it back",
+				trees[i].aside);
+		if (i || !plan->service_is_tree)
+			snprintf(ret->line + len, sizeof(ret->line) - len, "; tree '%s' %s at %s",
+				tree->what->name, words[trees[i].was], tree->path);
+	}
+	if (plan->tree_count)
+		json_object_set(ret->json, "trees", list);
+	json_decref(list);
+}
+
+/* What is only known of our own program. */
+static void tell_program(const struct plan *plan, const struct receipt_install *receipt,
+	const char *ref, int ms, struct cmd_result *ret)
+{
+	char where[1300], who[32] = "", arch[40] = "";
+
+	if (receipt->placed == PLACED_NONE)
+		json_object_set_new(ret->json, "path", json_null());
+	json_object_set_new(ret->json, "placed", json_string(receipt_placed_word(receipt->placed)));
+	json_object_set_new(ret->json, "adopted_by", json_string(cmd_adopted_by(receipt->placed)));
+	warn_of_link(plan, receipt, ref);
+	json_object_set_new(ret->json, "pid", json_integer(receipt->pid));
+	json_object_set_new(ret->json, "uid", json_integer(receipt->uid));
+	json_object_set_new(ret->json, "ms", json_integer(ms));
+	tell_aside(receipt, ref, ret->json);
+	tell_missing(plan, receipt, ref, ret->json);
+	if (plan->image.arch[0])
+		snprintf(arch, sizeof(arch), "%s, ", plan->image.arch);
+	if (plan->as_user)
+		snprintf(who, sizeof(who), ", uid %lld", receipt->uid);
+	snprintf(ret->line, sizeof(ret->line),
+		"%s: %s inspect-sandbox-tools %s (%ssha256 %.12s)%s, pid %lld%s, in %d ms", ref,
+		outcomes[outcome_of(receipt)].text, receipt->release, arch, receipt->sha256,
+		cmd_where(plan, receipt->placed, where, sizeof(where)), receipt->pid, who, ms);
+}
+
 static int inject_one(const struct cmd_env *env, struct plan *plan, const char *ref,
 	struct cmd_result *ret, struct sb_err *err)
 {
+	struct receipt_tree trees[2 * CONF_MAX_TREES + 1];
 	struct receipt_install receipt;
 	int64_t start = sb_now_ms();
-	enum outcome outcome;
-	char where[1300], who[32] = "", arch[40] = "";
 	int ms;
 
 	if (cmd_has(env, OPT_DRY_RUN))
 		return dry_run(plan, ref, ret, err);
-	if (service_inject(plan, &receipt, err) < 0)
+	if (service_inject(plan, &receipt, trees, err) < 0)
 		return -1;
 	ms = (int)(sb_now_ms() - start);
-	outcome = outcome_of(&receipt);
-	ret->json = describe(plan, ref, outcomes[outcome].word, receipt.release);
-	if (receipt.placed == PLACED_NONE)
-		json_object_set_new(ret->json, "path", json_null());
-	json_object_set_new(ret->json, "placed", json_string(receipt_placed_word(receipt.placed)));
-	json_object_set_new(ret->json, "adopted_by", json_string(cmd_adopted_by(receipt.placed)));
-	warn_of_link(plan, &receipt, ref);
-	json_object_set_new(ret->json, "pid", json_integer(receipt.pid));
-	json_object_set_new(ret->json, "uid", json_integer(receipt.uid));
-	json_object_set_new(ret->json, "ms", json_integer(ms));
-	tell_aside(&receipt, ref, ret->json);
-	tell_missing(plan, &receipt, ref, ret->json);
-	if (plan->image.arch[0])
-		snprintf(arch, sizeof(arch), "%s, ", plan->image.arch);
-	if (plan->as_user)
-		snprintf(who, sizeof(who), ", uid %lld", receipt.uid);
-	snprintf(ret->line, sizeof(ret->line),
-		"%s: %s inspect-sandbox-tools %s (%ssha256 %.12s)%s, pid %lld%s, in %d ms", ref,
-		outcomes[outcome].text, receipt.release, arch, receipt.sha256,
-		cmd_where(plan, receipt.placed, where, sizeof(where)), receipt.pid, who, ms);
+	ret->json = describe(plan, ref, outcomes[outcome_of(&receipt)].word,
+		plan->service_is_tree ? NULL : receipt.release);
+	if (plan->service_is_tree)
+		tell_service_tree(plan, trees, ref, ms, ret);
+	else
+		tell_program(plan, &receipt, ref, ms, ret);
+	tell_trees(plan, trees, ref, ret);
 	return 0;
 }
 

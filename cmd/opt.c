@@ -13,6 +13,8 @@ const struct opt_spec opt_specs[OPT_COUNT] = {
 	[OPT_REQUIRE] = {0, "require", "KEY=VALUE",
 		"exit 6 unless release=, wire= or sha256= matches"},
 	[OPT_GRAFT] = {0, "graft", NULL, "allow a helper container for a read-only root"},
+	[OPT_WITH] = {0, "with", "NAME,...", "also put these trees of the rules file there"},
+	[OPT_TREE] = {0, "tree", "DIR=FILE", "also unpack this archive there, as DIR"},
 	[OPT_NO_PAUSE] = {0, "no-pause", NULL, "never pause the container, even if that is unsafe"},
 	[OPT_TIMEOUT] = {'t', "timeout", "SECONDS", "time limit per container; 0: none"},
 	[OPT_JOBS] = {'j', "jobs", "N", "containers to work on at once (default 4)"},
@@ -24,6 +26,7 @@ const struct opt_spec opt_specs[OPT_COUNT] = {
 	[OPT_CHECK] = {0, "check", NULL, "check a rules file and report errors"},
 	[OPT_EXPLAIN] = {0, "explain", "CONTAINER", "show which rule matches a container, and why"},
 	[OPT_EXTRACT] = {0, "extract", "NAME", "write a payload to --output or stdout"},
+	[OPT_DESCRIBE] = {0, "describe", "FILE", "print an archive's entry for a rules file"},
 	[OPT_FOR] = {0, "for", "CLIENT", "only for this client: 'inspect_ai 0.3.285'"},
 	[OPT_OUTPUT] = {'o', "output", "FILE", "where --extract writes; with --for, a directory"},
 	[OPT_QUIET] = {'q', "quiet", NULL, "print errors only; with ls, names only"},
@@ -96,6 +99,12 @@ static int take(struct opts *opts, enum opt_id id, const char *value, struct sb_
 		return parse_number(value, 0, 86400, &opts->timeout_s, id, err);
 	case OPT_JOBS:
 		return parse_number(value, 1, 256, &opts->jobs, id, err);
+	case OPT_TREE:
+		if (opts->tree_count == CONF_MAX_TREES)
+			return sb_err_set(
+				err, SB_USAGE, "--tree: at most %d trees", CONF_MAX_TREES);
+		opts->trees[opts->tree_count++] = value;
+		return 0;
 	case OPT_REQUIRE:
 		return parse_require(opts, value, err);
 	default:

@@ -15,6 +15,8 @@ enum opt_id {
 	OPT_CLIENT,
 	OPT_REQUIRE,
 	OPT_GRAFT,
+	OPT_WITH,
+	OPT_TREE,
 	OPT_NO_PAUSE,
 	OPT_TIMEOUT,
 	OPT_JOBS,
@@ -26,6 +28,7 @@ enum opt_id {
 	OPT_CHECK,
 	OPT_EXPLAIN,
 	OPT_EXTRACT,
+	OPT_DESCRIBE,
 	OPT_FOR,
 	OPT_OUTPUT,
 	OPT_QUIET,
@@ -44,7 +47,7 @@ enum opt_id {
 #define OPTS_EACH (OPT(JOBS) | OPT(JSON) | OPT(QUIET))
 #define OPTS_RULES (OPTS_ENGINE | OPT(CONFIG) | OPT(CLIENT) | OPT(REQUIRE) | OPT(NO_PAUSE))
 /* By those that put a program into a container. */
-#define OPTS_DELIVER (OPTS_RULES | OPT(GRAFT))
+#define OPTS_DELIVER (OPTS_RULES | OPT(GRAFT) | OPT(WITH) | OPT(TREE))
 
 struct opt_spec {
 	char letter; /* 0: long form only */
@@ -60,6 +63,8 @@ struct opts {
 	struct plan_require require;
 	int timeout_s; /* -1: not given */
 	int jobs;
+	const char *trees[CONF_MAX_TREES]; /* each --tree */
+	int tree_count;
 };
 
 /* The words that are not options. */

@@ -7,6 +7,7 @@
 #include "payloads/lib/wire.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void print_payload(const struct payload *p)
 {
@@ -81,24 +82,81 @@ static int write_artifacts(const struct cmd_env *env, const char *dir, struct sb
 	return 0;
 }
 
+static void print_facts(const char *file, const struct cmd_tree_facts *facts)
+{
+	char lines[4][320];
+
+	snprintf(lines[0], sizeof(lines[0]), "# %.200s: %llu files, %llu bytes", file, facts->files,
+		facts->bytes);
+	strcpy(lines[1], "format: tar");
+	snprintf(lines[2], sizeof(lines[2]), "sha256: %s", facts->sha256);
+	snprintf(lines[3], sizeof(lines[3]), "tree: %s", facts->tree);
+	for (size_t i = 0; i < SB_ARRAY_SIZE(lines); i++)
+		out_result(lines[i], NULL);
+}
+
+static int describe(const struct cmd_env *env, struct sb_err *err)
+{
+	const char *file = env->opts.text[OPT_DESCRIBE];
+	json_auto_t *json = NULL;
+	struct cmd_tree_facts facts;
+
+	if (cmd_tree_describe(file, &facts, err) < 0)
+		return -1;
+	json = json_pack("{s:o, s:s, s:s, s:s, s:I, s:I, s:I}", "file", out_string(file), "format",
+		"tar", "sha256", facts.sha256, "tree", facts.tree, "size", (json_int_t)facts.size,
+		"files", (json_int_t)facts.files, "bytes", (json_int_t)facts.bytes);
+	if (cmd_has(env, OPT_JSON))
+		out_result("", json);
+	else
+		print_facts(file, &facts);
+	return 0;
+}
+
+static int extract_one(const struct cmd_env *env, struct sb_err *err)
+{
+	return extract(env->opts.text[OPT_EXTRACT], env->opts.text[OPT_OUTPUT],
+		cmd_has(env, OPT_JSON), err);
+}
+
+static int write_all_artifacts(const struct cmd_env *env, struct sb_err *err)
+{
+	return write_artifacts(env, env->opts.text[OPT_OUTPUT], err);
+}
+
+static int list(const struct cmd_env *env, struct sb_err *err)
+{
+	if (cmd_has(env, OPT_OUTPUT))
+		return sb_err_set(err, SB_USAGE, "--output needs --extract NAME or --for CLIENT");
+	print_all();
+	return 0;
+}
+
+static int do_asked(const struct cmd_env *env, struct sb_err *err)
+{
+	static const struct {
+		enum opt_id id;
+		int (*run)(const struct cmd_env *env, struct sb_err *err);
+	} modes[] = {{OPT_EXTRACT, extract_one}, {OPT_FOR, write_all_artifacts},
+		{OPT_DESCRIBE, describe}};
+	size_t chosen = SB_ARRAY_SIZE(modes);
+
+	for (size_t i = 0; i < SB_ARRAY_SIZE(modes); i++) {
+		if (!cmd_has(env, modes[i].id))
+			continue;
+		if (chosen < SB_ARRAY_SIZE(modes))
+			return sb_err_set(err, SB_USAGE, "--%s and --%s cannot be combined",
+				opt_specs[modes[chosen].id].name, opt_specs[modes[i].id].name);
+		chosen = i;
+	}
+	return chosen < SB_ARRAY_SIZE(modes) ? modes[chosen].run(env, err) : list(env, err);
+}
+
 static enum sb_code run(const struct cmd_env *env)
 {
 	struct sb_err err = SB_ERR_INIT;
-	int failed = 0;
 
-	if (cmd_has(env, OPT_EXTRACT) && cmd_has(env, OPT_FOR))
-		failed = sb_err_set(&err, SB_USAGE, "--extract and --for cannot be combined");
-	else if (cmd_has(env, OPT_EXTRACT))
-		failed = extract(env->opts.text[OPT_EXTRACT], env->opts.text[OPT_OUTPUT],
-			cmd_has(env, OPT_JSON), &err);
-	else if (cmd_has(env, OPT_FOR))
-		failed = write_artifacts(env, env->opts.text[OPT_OUTPUT], &err);
-	else if (cmd_has(env, OPT_OUTPUT))
-		failed =
-			sb_err_set(&err, SB_USAGE, "--output needs --extract NAME or --for CLIENT");
-	else
-		print_all();
-	if (failed < 0)
+	if (do_asked(env, &err) < 0)
 		out_error(NULL, &err);
 	return err.code;
 }
@@ -113,8 +171,10 @@ const struct cmd cmd_payloads = {
 		"\n"
 		"With --for, lists name, form, size and SHA-256 of the files that this release\n"
 		"takes for its own program, with ours in them; --output writes them. In the\n"
-		"directory 'binaries' of inspect_ai, they make it inject our program.\n",
-	.opts = OPTS_ANY | OPT(JSON) | OPT(EXTRACT) | OPT(FOR) | OPT(OUTPUT),
+		"directory 'binaries' of inspect_ai, they make it inject our program.\n"
+		"\n"
+		"With --describe, reads a tar archive and prints what pins it in a rules file.\n",
+	.opts = OPTS_ANY | OPT(JSON) | OPT(EXTRACT) | OPT(FOR) | OPT(DESCRIBE) | OPT(OUTPUT),
 	.min_args = 0,
 	.max_args = 0,
 	.run = run,

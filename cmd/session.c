@@ -6,6 +6,7 @@
 void cmd_session_release(struct cmd_session *session)
 {
 	eng_close(session->client);
+	cmd_trees_release(&session->trees);
 	conf_free(session->conf);
 	eng_endpoint_release(&session->endpoint);
 	*session = (struct cmd_session)CMD_SESSION_INIT;
@@ -21,6 +22,8 @@ int cmd_timeout_ms(const struct cmd_env *env)
 int cmd_session_find(const struct cmd_env *env, struct cmd_session *ret, struct sb_err *err)
 {
 	if (conf_load(env->opts.text[OPT_CONFIG], &ret->conf, err) < 0)
+		return -1;
+	if (cmd_trees_load(env, ret->conf, &ret->trees, err) < 0)
 		return -1;
 	key_load(&ret->key);
 	return eng_endpoint_find(env->opts.text[OPT_HOST], &ret->endpoint, err);
@@ -43,6 +46,8 @@ struct plan_opts cmd_plan_opts(const struct cmd_env *env, const struct cmd_sessi
 		.graft = cmd_has(env, OPT_GRAFT),
 		.no_pause = cmd_has(env, OPT_NO_PAUSE),
 		.key = &session->key,
+		.trees = session->trees.all,
+		.tree_count = session->trees.count,
 	};
 }
 

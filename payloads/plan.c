@@ -7,6 +7,7 @@
 #include "payloads/lib/wire.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -18,6 +19,9 @@ void plan_release(struct plan *plan)
 {
 	eng_container_release(&plan->container);
 	payload_bytes_release(&plan->payload);
+	for (size_t i = 0; i < plan->tree_count; i++)
+		store_found_release(&plan->trees[i].archive);
+	free(plan->trees);
 }
 
 bool plan_is_foreign(const struct plan *plan)
@@ -124,10 +128,10 @@ static int check_require(
 	} checks[] = {
 		{"release", require->release, plan->payload.release},
 		{"wire", require->wire, wire},
-		{"sha256", require->sha256, plan->payload.sha256},
+		{"sha256", require->sha256, plan_sha256(plan)},
 	};
 
-	if (require->release && !*plan->payload.release)
+	if (require->release && (!*plan->payload.release || plan->service_is_tree))
 		return sb_err_set(err, SB_MISMATCH,
 			"--require release=%s: payload '%s' is a file, whose release is not known before it "
 			"runs; use --require sha256=",
@@ -223,6 +227,81 @@ static int choose_host(struct plan *plan, const char *client, struct sb_err *err
 	return plan->host ? host_check_served(plan->host, err) : 0;
 }
 
+const char *plan_sha256(const struct plan *plan)
+{
+	return plan->service_is_tree ? plan->trees[0].what->sha256 : plan->payload.sha256;
+}
+
+/* What a tree is unpacked by is always our own program. */
+static int load_payload(struct plan *plan, struct sb_err *err)
+{
+	const struct conf_payload *use = plan->rule->use;
+	const char *arch = plan->facts.value[SB_FACT_ARCH];
+	const struct payload *own;
+	struct conf_payload embedded = {.source = CONF_EMBEDDED};
+
+	plan->service_is_tree = use->format == CONF_TREE;
+	if (!plan->service_is_tree)
+		return payload_load(use, &plan->payload, err);
+	own = payload_for_arch(arch);
+	if (!own)
+		return sb_err_set(err, SB_UNSUPPORTED,
+			"no program for the architecture '%s' is built into this sbinject", arch);
+	embedded.name = (char *)own->name;
+	if (payload_load(&embedded, &plan->payload, err) < 0)
+		return -1;
+	plan->payload.name = use->name;
+	return 0;
+}
+
+static int open_tree(
+	struct plan *plan, const struct conf_payload *what, const char *path, struct sb_err *err)
+{
+	struct plan_tree *tree = &plan->trees[plan->tree_count];
+	const struct store_want want = {
+		.name = what->name, .sha256 = what->sha256, .path = what->path};
+
+	*tree = (struct plan_tree){what, path, STORE_FOUND_INIT};
+	plan->tree_count++;
+	return store_need(&want, &tree->archive, err);
+}
+
+static size_t count_with(const struct conf_rule *rule)
+{
+	size_t n = 0;
+
+	while (rule->with && rule->with[n])
+		n++;
+	return n;
+}
+
+/* Those of the rule, then those of the command line. */
+static int choose_trees(struct plan *plan, const struct plan_opts *opts, struct sb_err *err)
+{
+	const struct conf_payload *chosen[2 * CONF_MAX_TREES];
+	size_t count = count_with(plan->rule);
+
+	if (opts->tree_count > CONF_MAX_TREES)
+		return sb_err_set(err, SB_USAGE, "at most %d trees can be added", CONF_MAX_TREES);
+	for (size_t i = 0; i < count; i++)
+		chosen[i] = plan->rule->with[i];
+	for (size_t i = 0; i < opts->tree_count; i++)
+		chosen[count++] = opts->trees[i];
+	snprintf(plan->service_dir, sizeof(plan->service_dir), "%.*s",
+		(int)(strrchr(plan->conf->path, '/') - plan->conf->path), plan->conf->path);
+	plan->trees = calloc(count + 1, sizeof(*plan->trees));
+	if (!plan->trees)
+		return sb_err_nomem(err);
+	if (conf_check_trees(plan->conf, chosen, count, err) < 0)
+		return -1;
+	if (plan->service_is_tree && open_tree(plan, plan->rule->use, plan->service_dir, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		if (open_tree(plan, chosen[i], chosen[i]->install, err) < 0)
+			return -1;
+	return 0;
+}
+
 int plan_make(struct eng_client *client, const struct plan_opts *opts, const char *ref,
 	struct plan *ret, struct sb_err *err)
 {
@@ -232,7 +311,7 @@ int plan_make(struct eng_client *client, const struct plan_opts *opts, const cha
 	if (!ret->must_start && eng_container_need_running(&ret->container, err) < 0)
 		return -1;
 	ret->rule = rule_match(opts->conf, &ret->facts, err);
-	if (!ret->rule || payload_load(ret->rule->use, &ret->payload, err) < 0 ||
+	if (!ret->rule || load_payload(ret, err) < 0 || choose_trees(ret, opts, err) < 0 ||
 		check_require(ret, &opts->require, err) < 0 || choose_home(ret, err) < 0 ||
 		choose_owner(ret, err) < 0)
 		return -1;

@@ -10,6 +10,7 @@
 #include "payloads/catalogue.h"
 #include "payloads/hosts.h"
 #include "payloads/key.h"
+#include "payloads/store.h"
 #include "recon/recon.h"
 
 /* What the caller insists on: fields that are NULL ask nothing. */
@@ -23,10 +24,19 @@ struct plan_opts {
 	const struct conf *conf;
 	const char *client; /* --client, or NULL */
 	struct plan_require require;
-	bool start;	       /* a container that does not run will be started */
-	const struct key *key; /* for names that only this user knows */
-	bool graft;	       /* --graft */
-	bool no_pause;	       /* --no-pause */
+	bool start;				 /* a container that does not run will be started */
+	const struct key *key;			 /* for names that only this user knows */
+	bool graft;				 /* --graft */
+	bool no_pause;				 /* --no-pause */
+	const struct conf_payload *const *trees; /* --with, --tree: besides those of the rule */
+	size_t tree_count;
+};
+
+/* A tree of files that is to be unpacked in the container. */
+struct plan_tree {
+	const struct conf_payload *what; /* borrowed */
+	const char *path;		 /* of its directory; borrowed */
+	struct store_found archive;
 };
 
 struct plan {
@@ -38,7 +48,11 @@ struct plan {
 	struct sb_facts facts;
 	const struct host *host; /* what the client expects; NULL: as any does, or not known */
 	const struct conf_rule *rule;
-	struct payload_bytes payload;
+	struct payload_bytes payload; /* the program; with a service that is a tree, our own */
+	struct plan_tree *trees;      /* owned; the service comes first, if it is one */
+	size_t tree_count;
+	bool service_is_tree;
+	char service_dir[256]; /* of conf's path */
 	struct recon_home home;
 	bool as_user;	     /* the service is the container's own user's, who is not root */
 	bool may_graft;	     /* a helper container is allowed */
@@ -77,6 +91,9 @@ const char *plan_host_link(const struct plan *plan);
 
 /* Whose the service is to be: "root" or "user". */
 const char *plan_service(const struct plan *plan);
+
+/* The digest that the rules pin for the service: of the program, or of the tree's archive. */
+const char *plan_sha256(const struct plan *plan);
 
 /* Only what the facts are: container, image and facts; no rule, no payload. */
 int plan_look(struct eng_client *client, const struct plan_opts *opts, const char *ref,

@@ -184,7 +184,7 @@ int receipt_read_install(
 {
 	if (read_was(doc, &ret->was, err) < 0 || read_aside(doc, ret, err) < 0)
 		return -1;
-	if (ret->was == WAS_USERS)
+	if (ret->was == WAS_USERS || ret->was == WAS_KIND)
 		return 0;
 	if (copy_digest(ret->sha256, doc, WIRE_SHA256, err) < 0 ||
 		copy_word(ret->release, sizeof(ret->release), doc, WIRE_RELEASE, plain, err) < 0 ||
@@ -202,6 +202,30 @@ int receipt_read_install(
 	return 0;
 }
 
+int receipt_read_tree(
+	const json_t *doc, const char *tree, struct receipt_tree *ret, struct sb_err *err)
+{
+	struct receipt_install common;
+
+	*ret = (struct receipt_tree){.was = WAS_ABSENT};
+	if (read_was(doc, &ret->was, err) < 0 || read_aside(doc, &common, err) < 0)
+		return -1;
+	if (ret->was == WAS_USERS || ret->was == WAS_KIND)
+		return 0;
+	if (copy_digest(ret->tree, doc, WIRE_TREE, err) < 0)
+		return -1;
+	if (strcmp(ret->tree, tree) != 0)
+		return sb_err_set(err, SB_MISMATCH,
+			"the tree in the container is not the one delivered: it has the digest "
+			"%.12s…, delivered was %.12s…",
+			ret->tree, tree);
+	ret->files = (uint64_t)sb_json_int(doc, WIRE_FILES, 0);
+	ret->bytes = (uint64_t)sb_json_int(doc, WIRE_BYTES, 0);
+	if (common.aside_count)
+		strcpy(ret->aside, common.aside[0]);
+	return 0;
+}
+
 int receipt_read_graft(const json_t *doc, char current[65], struct sb_err *err)
 {
 	current[0] = '\0';
@@ -212,10 +236,45 @@ int receipt_read_graft(const json_t *doc, char current[65], struct sb_err *err)
 	return !sb_json_bool(doc, WIRE_GRAFTED);
 }
 
+/* Printable, because it is shown. */
+static int copy_shown(char *dst, size_t size, const char *text, struct sb_err *err)
+{
+	if (!text || strlen(text) >= size)
+		return garbled("its receipt is incomplete", err);
+	sb_text_clean(dst, size, text, strlen(text));
+	return 0;
+}
+
+static int read_tree_found(const json_t *item, struct receipt_tree_found *ret, struct sb_err *err)
+{
+	if (copy_shown(ret->path, sizeof(ret->path), sb_json_str(item, WIRE_PATH), err) < 0 ||
+		copy_shown(ret->name, sizeof(ret->name), sb_json_str(item, WIRE_NAME_OF), err) < 0)
+		return -1;
+	ret->service = sb_json_bool(item, WIRE_SERVICE);
+	ret->tree[0] = '\0';
+	return json_is_null(sb_json_at(item, WIRE_TREE))
+		       ? 0
+		       : copy_digest(ret->tree, item, WIRE_TREE, err);
+}
+
+/* Releases before there were trees have none. */
+static int read_trees(const json_t *doc, struct receipt_status *ret, struct sb_err *err)
+{
+	const json_t *list = sb_json_at(doc, WIRE_TREES), *item;
+	size_t i;
+
+	if (list && (!json_is_array(list) || json_array_size(list) > RECEIPT_TREES_MAX))
+		return garbled("its receipt is incomplete", err);
+	json_array_foreach (list, i, item)
+		if (read_tree_found(item, &ret->trees[ret->tree_count++], err) < 0)
+			return -1;
+	return 0;
+}
+
 int receipt_read_status(const json_t *doc, struct receipt_status *ret, struct sb_err *err)
 {
 	if (copy_word(ret->release, sizeof(ret->release), doc, WIRE_RELEASE, plain, err) < 0 ||
-		read_placed(doc, &ret->placed, err) < 0)
+		read_placed(doc, &ret->placed, err) < 0 || read_trees(doc, ret, err) < 0)
 		return -1;
 	ret->path_ok = sb_json_bool(doc, WIRE_PATH_OK);
 	ret->running = sb_json_bool(doc, WIRE_SERVER "." WIRE_RUNNING);

@@ -28,6 +28,23 @@ struct receipt_install {
 	uint32_t missing; /* bit i: the client's need i is not there */
 };
 
+/* Of a tree that was unpacked. */
+struct receipt_tree {
+	enum wire_was was;
+	char tree[65];
+	uint64_t files, bytes;
+	char aside[RECEIPT_PATH_SIZE]; /* what was in the way, by its new name; or "" */
+};
+
+/* A tree that is recorded in the container, as it is now. */
+struct receipt_tree_found {
+	char path[RECEIPT_PATH_SIZE];
+	char name[72];
+	char tree[65]; /* "": it has changed */
+	bool service;
+};
+enum { RECEIPT_TREES_MAX = 16 };
+
 struct receipt_status {
 	bool path_ok;		 /* the path where hosts look is this payload, or cannot be */
 	enum wire_placed placed; /* if so */
@@ -36,6 +53,8 @@ struct receipt_status {
 	long long pid, uid, uptime_ms;
 	char release[32];
 	char sha256[65]; /* of the running service */
+	struct receipt_tree_found trees[RECEIPT_TREES_MAX];
+	size_t tree_count;
 };
 
 /* "file", "link" or "none". */
@@ -51,12 +70,15 @@ json_t *receipt_parse(const char *line, size_t len, const char *nonce, bool *ret
 
 /*
  * Read the answers to `install`, `graft` and `status`. A missing or odd member is SB_MISMATCH.
- * WAS_USERS comes alone.
+ * WAS_USERS and WAS_KIND come alone.
  */
 int receipt_read_install(const json_t *doc, const char *sha256, struct receipt_install *ret,
 	struct sb_err *err) sb_must_check;
 /* 1: nothing was brought; `current` is the digest of what is there, or "". */
 int receipt_read_graft(const json_t *doc, char current[65], struct sb_err *err) sb_must_check;
+/* `tree`: the digest that it must have. */
+int receipt_read_tree(const json_t *doc, const char *tree, struct receipt_tree *ret,
+	struct sb_err *err) sb_must_check;
 int receipt_read_status(
 	const json_t *doc, struct receipt_status *ret, struct sb_err *err) sb_must_check;
 

@@ -46,6 +46,12 @@ static json_t *install_question(const struct carry *carry, const void *ctx)
 		eng_time_left(plan->client, START_TIMEOUT_MS));
 }
 
+/* Nothing was done, because of another service. */
+static bool must_go(enum wire_was was)
+{
+	return was == WAS_USERS || was == WAS_KIND;
+}
+
 /* *err stays the reason to be told. */
 static int take_back(struct plan *plan, struct sb_err *err)
 {
@@ -64,7 +70,7 @@ static int take_back(struct plan *plan, struct sb_err *err)
  */
 static int settle(struct plan *plan, const struct receipt_install *receipt, struct sb_err *err)
 {
-	if (receipt->was == WAS_USERS)
+	if (must_go(receipt->was))
 		return -1;
 	if (receipt->was == WAS_ABSENT)
 		return take_back(plan, err);
@@ -95,11 +101,21 @@ static int bring_to_install(struct carry *carry, void *ctx, struct sb_err *err)
 	return carry_bring(carry, WHEN_ALWAYS, err);
 }
 
+/* What is to be removed. */
+struct removal {
+	bool all;
+	bool service;
+	const struct receipt_tree *trees; /* of the plan's: those that were absent */
+	size_t count;
+};
+static int remove_some(
+	struct plan *plan, const struct removal *what, bool *ret_removed, struct sb_err *err);
+
 static int inject_once(
 	struct plan *plan, struct receipt_install *ret, bool *ret_removed, struct sb_err *err)
 {
 	const struct errand errand = {
-		WIRE_INSTALL, install_question, bring_to_install, ret_removed};
+		WIRE_INSTALL, install_question, bring_to_install, ret_removed, NULL};
 	sb_auto(visit_end) struct visit visit = VISIT_INIT;
 	json_auto_t *receipt = NULL;
 	struct sb_err odd = SB_ERR_INIT;
@@ -116,19 +132,62 @@ static int inject_once(
 	return err->code == SB_INTERRUPTED ? settle(plan, ret, err) : 0;
 }
 
-int service_inject(struct plan *plan, struct receipt_install *ret, struct sb_err *err)
+static int inject_tree(struct plan *plan, size_t i, struct receipt_tree *ret, bool *ret_removed,
+	struct sb_err *err)
+{
+	const struct unpack_way way = {bring_to_install, ret_removed};
+
+	return unpack_tree(plan, &plan->trees[i], &way, ret, err);
+}
+
+static int inject_service(struct plan *plan, struct receipt_install *ret,
+	struct receipt_tree *trees, bool *ret_removed, struct sb_err *err)
+{
+	if (!plan->service_is_tree)
+		return inject_once(plan, ret, ret_removed, err);
+	memset(ret, 0, sizeof(*ret));
+	if (inject_tree(plan, 0, trees, ret_removed, err) < 0)
+		return -1;
+	ret->was = trees->was;
+	return 0;
+}
+
+/* Trees of this run that were not there before, and the service, if it was not. */
+static int take_back_all(struct plan *plan, const struct receipt_install *service,
+	const struct receipt_tree *trees, size_t count, struct sb_err *err)
+{
+	const struct removal removal = {
+		.service = service->was == WAS_ABSENT, .trees = trees, .count = count};
+	struct sb_err failure = SB_ERR_INIT;
+	bool removed;
+
+	if (remove_some(plan, &removal, &removed, &failure) < 0)
+		return sb_err_add(err, "; what had been injected is still there: %s", failure.text);
+	sb_log(SB_NOTE, "removed what had been placed");
+	return -1;
+}
+
+int service_inject(struct plan *plan, struct receipt_install *ret, struct receipt_tree *trees,
+	struct sb_err *err)
 {
 	bool removed = false;
 
-	if (inject_once(plan, ret, &removed, err) < 0)
+	if (inject_service(plan, ret, trees, &removed, err) < 0)
 		return -1;
-	if (ret->was == WAS_USERS && (service_remove(plan, &removed, err) < 0 ||
-					     inject_once(plan, ret, &removed, err) < 0))
-		return -1;
-	if (ret->was == WAS_USERS)
+	if (must_go(ret->was)) {
+		const struct removal other = {.service = true, .all = ret->was == WAS_USERS};
+
+		if (remove_some(plan, &other, &removed, err) < 0 ||
+			inject_service(plan, ret, trees, &removed, err) < 0)
+			return -1;
+	}
+	if (must_go(ret->was))
 		return sb_err_set(err, SB_UNSUPPORTED,
-			"a service of the container's own user was injected again while this one was "
-			"removed; run this again when the other run has ended");
+			"another service was injected again while this one was removed; run this "
+			"again when the other run has ended");
+	for (size_t i = plan->service_is_tree; i < plan->tree_count; i++)
+		if (inject_tree(plan, i, &trees[i], &removed, err) < 0)
+			return take_back_all(plan, ret, trees, i, err);
 	if (removed)
 		ret->was = WAS_OTHER;
 	return 0;
@@ -193,7 +252,7 @@ static json_t *status_question(const struct carry *carry, const void *ctx)
 
 int service_status(struct plan *plan, struct receipt_status *ret, struct sb_err *err)
 {
-	const struct errand errand = {WIRE_STATUS, status_question, bring_to_meet, NULL};
+	const struct errand errand = {WIRE_STATUS, status_question, bring_to_meet, NULL, NULL};
 	sb_auto(visit_end) struct visit visit = VISIT_INIT;
 	json_auto_t *receipt = NULL;
 
@@ -207,12 +266,30 @@ int service_status(struct plan *plan, struct receipt_status *ret, struct sb_err 
 /* USERS_SERVICE: root asked and removed nothing, for the service is the container's user's. */
 enum { REMOVED, USERS_SERVICE, NOTHING_THERE };
 
-static json_t *uninstall_question(const struct carry *carry, const void *user_gone)
+struct uninstalling {
+	const struct removal *what;
+	bool user_gone;
+};
+
+static json_t *tree_paths(const struct plan *plan, const struct removal *what)
 {
+	json_t *list = json_array();
+
+	for (size_t i = plan->service_is_tree; i < what->count; i++)
+		if (what->trees[i].was == WAS_ABSENT)
+			json_array_append_new(list, json_string(plan->trees[i].path));
+	return list;
+}
+
+static json_t *uninstall_question(const struct carry *carry, const void *ctx)
+{
+	const struct uninstalling *un = ctx;
 	const struct plan *plan = carry->plan;
 
-	return json_pack("{s:s, s:o, s:b}", WIRE_PATH, plan->conf->path, WIRE_LINKS, links_of(plan),
-		WIRE_USER_GONE, (int)*(const bool *)user_gone);
+	return json_pack("{s:s, s:o, s:b, s:b, s:o*}", WIRE_PATH, plan->conf->path, WIRE_LINKS,
+		links_of(plan), WIRE_USER_GONE, (int)un->user_gone, WIRE_SERVICE_ONLY,
+		(int)!un->what->all, WIRE_TREES,
+		un->what->all || un->what->service ? NULL : tree_paths(plan, un->what));
 }
 
 static int bring_to_remove(struct carry *carry, void *ctx, struct sb_err *err)
@@ -221,10 +298,11 @@ static int bring_to_remove(struct carry *carry, void *ctx, struct sb_err *err)
 	return carry_bring(carry, WHEN_HOME, err);
 }
 
-static int uninstall(struct plan *plan, bool as_user, bool user_gone, struct sb_err *err)
+static int uninstall(
+	struct plan *plan, bool as_user, const struct uninstalling *un, struct sb_err *err)
 {
 	const struct errand errand = {
-		WIRE_UNINSTALL, uninstall_question, bring_to_remove, &user_gone};
+		WIRE_UNINSTALL, uninstall_question, bring_to_remove, (void *)un, NULL};
 	sb_auto(visit_end) struct visit visit = VISIT_INIT;
 	json_auto_t *receipt = NULL;
 	int outcome = visit_ask(plan, as_user, &errand, &visit, &receipt, err);
@@ -236,8 +314,10 @@ static int uninstall(struct plan *plan, bool as_user, bool user_gone, struct sb_
 	return sb_json_str(receipt, WIRE_WAS) ? USERS_SERVICE : REMOVED;
 }
 
-int service_remove(struct plan *plan, bool *ret_removed, struct sb_err *err)
+static int remove_in_steps(
+	struct plan *plan, const struct removal *what, bool *ret_removed, struct sb_err *err)
 {
+	const struct uninstalling first = {what, false}, second = {what, true};
 	struct carry_found there = {.as_user = false};
 	int outcome;
 
@@ -246,18 +326,61 @@ int service_remove(struct plan *plan, bool *ret_removed, struct sb_err *err)
 	if (plan->as_user &&
 		carry_look(plan->client, plan->container.id, plan->home_path, &there, err) < 0)
 		return -1;
-	outcome = there.as_user ? USERS_SERVICE : uninstall(plan, false, false, err);
+	if (!what->all && !what->service)
+		return uninstall(plan, there.as_user, &first, err) < 0 ? -1 : 0;
+	outcome = there.as_user ? USERS_SERVICE : uninstall(plan, false, &first, err);
 	*ret_removed = outcome == REMOVED || outcome == USERS_SERVICE;
 	if (outcome != USERS_SERVICE)
 		return outcome < 0 ? -1 : 0;
-	if (uninstall(plan, true, true, err) < 0 || uninstall(plan, false, true, err) < 0)
+	if (uninstall(plan, true, &second, err) < 0 || uninstall(plan, false, &second, err) < 0)
 		return -1;
 	return 0;
 }
 
+static bool has_trees(const struct plan *plan, const struct removal *what)
+{
+	for (size_t i = plan->service_is_tree; i < what->count; i++)
+		if (what->trees[i].was == WAS_ABSENT)
+			return true;
+	return false;
+}
+
+/* Trees first: with the service and the last of them, the home goes. */
+static int remove_some(
+	struct plan *plan, const struct removal *what, bool *ret_removed, struct sb_err *err)
+{
+	const struct removal trees = {.trees = what->trees, .count = what->count};
+
+	if (has_trees(plan, what) && remove_in_steps(plan, &trees, ret_removed, err) < 0)
+		return -1;
+	return what->all || what->service ? remove_in_steps(plan, what, ret_removed, err) : 0;
+}
+
+int service_remove(struct plan *plan, bool *ret_removed, struct sb_err *err)
+{
+	const struct removal all = {.all = true};
+
+	return remove_in_steps(plan, &all, ret_removed, err);
+}
+
+const struct receipt_tree_found *service_find_tree(
+	const struct receipt_status *status, const struct plan_tree *tree)
+{
+	for (size_t i = 0; i < status->tree_count; i++)
+		if (!strcmp(status->trees[i].path, tree->path) &&
+			!strcmp(status->trees[i].tree, tree->what->tree))
+			return &status->trees[i];
+	return NULL;
+}
+
 int service_open(struct plan *plan, const char *command, struct visit *ret, struct sb_err *err)
 {
-	const struct errand errand = {.command = command, .bring = bring_to_meet};
+	const struct errand errand = {.command = command, .bring = bring_to_meet, .go_on = NULL};
 
+	if (plan->service_is_tree)
+		return sb_err_set(err, SB_UNSUPPORTED,
+			"the service of this container is the tree '%s'; 'call' and 'pipe' speak with "
+			"inspect-sandbox-tools only",
+			plan->payload.name);
 	return visit_open(plan, plan->as_user, &errand, ret, err);
 }

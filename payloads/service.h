@@ -16,17 +16,24 @@
 #define PAYLOADS_SERVICE_H
 
 #include "payloads/receipt.h"
-#include "payloads/visit.h"
+#include "payloads/unpack.h"
 
 /*
- * Inject. On failure, what this run had placed has been removed, or the error says that it could
- * not be.
+ * Inject, the plan's trees as well, in `trees`, of which there are as many. Where the service is
+ * one of them, of *ret only `was` counts. On failure, what this run had placed has been removed, or
+ * the error says that it could not be.
  */
-int service_inject(
-	struct plan *plan, struct receipt_install *ret, struct sb_err *err) sb_must_check;
+int service_inject(struct plan *plan, struct receipt_install *ret, struct receipt_tree *trees,
+	struct sb_err *err) sb_must_check;
 
 /* SB_NO_SERVICE: not injected. SB_MISMATCH: another version is there. */
 int service_status(struct plan *plan, struct receipt_status *ret, struct sb_err *err) sb_must_check;
+
+/*
+ * A tree of a status that is the plan's, as it should be; NULL if it is not there or has changed.
+ */
+const struct receipt_tree_found *service_find_tree(
+	const struct receipt_status *status, const struct plan_tree *tree);
 
 /*
  * Start the payload in place with a sub-command (`pipe`), to speak with it by ret->talk.exec.

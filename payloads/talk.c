@@ -47,6 +47,8 @@ int talk_run(struct talk *talk, enum eng_exec_user user, const char *path, const
 void talk_end(struct talk *talk)
 {
 	eng_exec_close(sb_steal(talk->exec));
+	sb_buf_release(&talk->early);
+	talk->early = (struct sb_buf)SB_BUF_INIT(SB_MAX_RECEIPT);
 	free(sb_steal(talk->instead));
 }
 
@@ -113,8 +115,9 @@ int talk_explain(struct talk *talk, const char *came, struct sb_err *err)
  */
 static int read_answer(struct talk *talk, struct sb_buf *out, struct sb_err *err)
 {
-	int ret = 0;
+	int ret = talk->early.len ? sb_buf_add(out, talk->early.data, talk->early.len, err) : 0;
 
+	sb_buf_reset(&talk->early);
 	while (ret == 0 && !(out->len && out->data[0] == '{' && memchr(out->data, '\n', out->len)))
 		ret = eng_exec_read(talk->exec, -1, out, err);
 	if (ret <= 0)
@@ -164,6 +167,16 @@ json_t *talk_ask(struct talk *talk, json_t *question, struct sb_err *err)
 		return NULL;
 	}
 	return send_line(talk, asked, err) < 0 ? NULL : talk_take(talk, err);
+}
+
+int talk_send(struct talk *talk, const void *data, size_t len, struct sb_err *err)
+{
+	bool came;
+	int ret = eng_exec_take(talk->exec, &talk->early, &came, err);
+
+	if (ret || talk->early.len)
+		return ret < 0 ? -1 : 1;
+	return eng_exec_write(talk->exec, data, len, err);
 }
 
 int talk_greet(struct talk *talk, struct sb_err *err)

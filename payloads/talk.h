@@ -12,8 +12,9 @@ struct talk {
 	struct plan *plan;     /* borrowed */
 	struct eng_exec *exec; /* owned */
 	char nonce[33];
-	bool tried;    /* the engine was asked to run the program */
-	bool answered; /* our program has, whatever it said */
+	bool tried;	     /* the engine was asked to run the program */
+	bool answered;	     /* our program has, whatever it said */
+	struct sb_buf early; /* of an answer that came while a stream was sent */
 	char *instead; /* owned; the stream ended without an answer: the first line that came */
 };
 
@@ -36,6 +37,12 @@ json_t *talk_ask(struct talk *talk, json_t *question, struct sb_err *err) sb_mus
 
 /* Take the receipt of a question that was put before. */
 json_t *talk_take(struct talk *talk, struct sb_err *err) sb_must_check;
+
+/*
+ * Send more behind a question. 1: nobody takes it any more, because an answer has come or the
+ * program has ended; talk_take tells.
+ */
+int talk_send(struct talk *talk, const void *data, size_t len, struct sb_err *err) sb_must_check;
 
 /* Put a first request to a pipe: only an answer shows that it is our program. As talk_ask. */
 int talk_greet(struct talk *talk, struct sb_err *err) sb_must_check;

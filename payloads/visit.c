@@ -185,6 +185,8 @@ static int ask(struct visit *visit, const struct errand *errand, json_t **ret, s
 {
 	if (run(visit, errand->command, err) == 0)
 		*ret = converse(visit, errand->question(&visit->carry, errand->ctx), err);
+	if (*ret && errand->go_on && errand->go_on(&visit->talk, ret, errand->ctx, err) < 0)
+		json_decref(sb_steal(*ret));
 	if (!*ret && visit->talk.instead)
 		explain_end(visit, err);
 	/* An interrupted program goes on inside; what it made is known once it has reported. */

@@ -35,6 +35,11 @@ struct errand {
 	/* Bring it (carry_bring). 1: there is nothing to visit. */
 	int (*bring)(struct carry *carry, void *ctx, struct sb_err *err);
 	void *ctx;
+	/*
+	 * Go on after the answer *receipt, which is exchanged for the last one, or NULL
+	 * with an error. May be NULL.
+	 */
+	int (*go_on)(struct talk *talk, json_t **receipt, const void *ctx, struct sb_err *err);
 };
 
 /*

@@ -121,7 +121,7 @@ static int do_command(enum command command, struct plan *plan, struct sb_err *er
 
 	switch (command) {
 	case INJECT:
-		return service_inject(plan, &installed, err);
+		return service_inject(plan, &installed, NULL, err);
 	case STATUS:
 		if (service_status(plan, &status, err) < 0)
 			return -1;

@@ -152,6 +152,7 @@ static int check(const struct spec *spec, enum spec_kind kind, struct fail *fail
 		{WIRE_LAUNCHER, !spec->launcher || !treesum_unfit(spec->launcher)},
 		{WIRE_CWD, !spec->cwd || spec->cwd[0] == '/'},
 		{WIRE_LINKS, are_links(spec->links)},
+		{WIRE_TREES, are_links(spec->trees)},
 		{WIRE_START, are_strings(spec->start, SPEC_ARGS_MAX)},
 		{WIRE_NEEDS, are_strings(spec->needs, SPEC_NEEDS_MAX)},
 		{WIRE_BORN, !spec->born || is_hex(spec->born, 32)},
@@ -193,6 +194,7 @@ int spec_parse(
 	spec->own_home = json_is_true(json_object_get(spec->doc, WIRE_OWN_HOME));
 	spec->user_gone = json_is_true(json_object_get(spec->doc, WIRE_USER_GONE));
 	spec->discard = json_object_get(spec->doc, WIRE_DISCARD);
+	spec->trees = json_object_get(spec->doc, WIRE_TREES);
 	spec->links = json_object_get(spec->doc, WIRE_LINKS);
 	spec->start = json_object_get(spec->doc, WIRE_START);
 	spec->needs = json_object_get(spec->doc, WIRE_NEEDS);

@@ -40,6 +40,7 @@ struct spec {
 	bool service_only;    /* uninstall: trees that are no service stay */
 	bool user_gone;	      /* uninstall: what WIRE_USER_NAME is for has been removed */
 	json_t *discard;      /* uninstall: array of names in the home, NULL to remove everything */
+	json_t *trees;	      /* uninstall: array of paths of trees, nothing else; or NULL */
 	json_t *links;	      /* array of absolute paths, NULL if none */
 	json_t *start;	      /* array of arguments, NULL for start-server */
 	json_t *needs;	      /* install: array of what a client runs here, NULL if none */

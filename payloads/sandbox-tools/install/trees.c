@@ -121,7 +121,9 @@ int trees_remove(const char *path, const json_t *tree, struct fail *fail)
 	return staged + whole;
 }
 
-int trees_erase(const struct home *home, bool service_only, int *removed, struct fail *fail)
+/* With those that are wanted: 1 if none is left, -1 with 'fail'. */
+static int erase_some(const struct home *home, bool (*wanted)(const char *, const json_t *, void *),
+	void *data, int *removed, struct fail *fail)
 {
 	json_t *trees, *tree;
 	const char *path;
@@ -129,25 +131,59 @@ int trees_erase(const struct home *home, bool service_only, int *removed, struct
 	int r = home_read_trees(home, &trees, fail);
 
 	if (r != 0)
-		return r < 0 ? -1 : 0;
+		return r;
 	json_object_foreach_safe(trees, next, path, tree)
 	{
-		int n;
+		int n = wanted(path, tree, data) ? trees_remove(path, tree, fail) : 0;
 
-		if (service_only && !json_is_true(json_object_get(tree, WIRE_SERVICE)))
-			continue;
-		n = trees_remove(path, tree, fail);
 		if (n < 0) {
 			r = -1;
 			break;
 		}
 		*removed += n;
-		json_object_del(trees, path);
+		if (wanted(path, tree, data))
+			json_object_del(trees, path);
 	}
 	if (home_write_trees(home, json_object_size(trees) ? trees : NULL, fail) < 0)
 		r = -1;
+	if (r == 0)
+		r = json_object_size(trees) == 0;
 	json_decref(trees);
 	return r;
+}
+
+static bool is_wanted(const char *path, const json_t *tree, void *service_only)
+{
+	(void)path;
+	return !*(bool *)service_only || json_is_true(json_object_get(tree, WIRE_SERVICE));
+}
+
+static bool is_listed(const char *path, const json_t *tree, void *paths)
+{
+	json_t *one;
+	size_t i;
+
+	(void)tree;
+	json_array_foreach ((json_t *)paths, i, one)
+		if (!strcmp(path, json_string_value(one)))
+			return true;
+	return false;
+}
+
+int trees_discard(struct home *home, const json_t *paths, int *removed, struct fail *fail)
+{
+	int r = erase_some(home, is_listed, (void *)paths, removed, fail);
+	json_t *state = NULL;
+
+	if (r > 0 && home_read_state(home, &state, fail) > 0)
+		home_erase(home, true, removed);
+	json_decref(state);
+	return r < 0 ? -1 : 0;
+}
+
+int trees_erase(const struct home *home, bool service_only, int *removed, struct fail *fail)
+{
+	return erase_some(home, is_wanted, &service_only, removed, fail) < 0 ? -1 : 0;
 }
 
 /* ---- listing ---- */

@@ -31,6 +31,9 @@ int trees_remove(const char *path, const json_t *tree, struct fail *fail);
    and the rest still recorded. */
 int trees_erase(const struct home *home, bool service_only, int *removed, struct fail *fail);
 
+/* Removes those of an array of paths, and the home if it is for nothing else: as trees_erase(). */
+int trees_discard(struct home *home, const json_t *paths, int *removed, struct fail *fail);
+
 /* For a receipt: an array of what is there now, each with the digest that it has, or null for one
    that has changed. */
 json_t *trees_list(const struct home *home);

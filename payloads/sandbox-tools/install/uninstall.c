@@ -17,6 +17,7 @@
 #include "payloads/sandbox-tools/install/home.h"
 #include "payloads/sandbox-tools/install/process.h"
 #include "payloads/sandbox-tools/install/spec.h"
+#include "payloads/sandbox-tools/install/trees.h"
 
 static int report(const struct spec *spec, int removed, bool is_users, bool stands)
 {
@@ -56,6 +57,10 @@ static int remove_wanted(struct erase *erase, int *ret_removed, struct fail *fai
 	char current[SHA256_HEX];
 	int removed;
 
+	if (spec->trees) {
+		*ret_removed = 0;
+		return trees_discard(home, spec->trees, ret_removed, fail);
+	}
 	if (!spec->discard)
 		return erase_run(erase, ret_removed, fail);
 	*ret_removed = discard(home, spec->discard);
