@@ -180,17 +180,15 @@ library() {
   notice "$owner" "$(dpkg-query -W -f '${source:Version}' "$owner")" "$a" "/usr/share/doc/$owner/copyright"
 }
 
-# copy_libraries: those of others, and $flags
+# copy_libraries: those of others, each once in the flags, after all that need it
 copy_libraries() {
-  flags='-lcurl -larchive -lyaml -ljansson'
   # shellcheck disable=SC2046
-  set -- $(pkg-config --static --libs-only-l libssl libcrypto)
-  for l in -lyaml -ljansson "$@" -llzma -lzstd -lz; do
-    case $l in -ldl | -lpthread | -lm) continue ;; esac
-    library "${l#-l}"
-    case " $flags " in *" $l "*) ;; *) flags="$flags $l" ;; esac
-  done
-  echo "$flags" >"$tmp/out/libs"
+  set -- -lyaml -ljansson $(pkg-config --static --libs-only-l libssl libcrypto) -llzma -lzstd -lz
+  others=$(echo "$*" | awk '{
+    for (i = NF; i; i--) if ($i !~ /^-l(dl|pthread|m)$/ && !seen[$i]++) list = " " $i list
+    print list }')
+  for l in $others; do library "${l#-l}"; done
+  echo "-lcurl -larchive$others" >"$tmp/out/libs"
 }
 
 build() {
