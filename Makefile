@@ -159,6 +159,25 @@ unit: $(UNIT)
 	@t/unit.sh $(UNIT)
 endif
 
+# The command with another catalogue of upstream's programs: small ones, which a test can make.
+FAKE := $(B)/t/fake
+
+fakes: $(FAKE)/sbinject
+
+$(FAKE)/upstream.tsv: t/cli/store.py
+	@mkdir -p $(FAKE)
+	$(Q)t/cli/store.py make $(FAKE)
+
+$(FAKE)/upstream.inc: $(FAKE)/upstream.tsv payloads/upstream.sh
+	$(Q)payloads/upstream.sh $< >$@.new && mv $@.new $@
+
+$(FAKE)/upstream.o: payloads/upstream.c $(FAKE)/upstream.inc $(B)/libsbinject.a
+	$(Q)$(CC) -I$(FAKE) $(CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
+
+$(FAKE)/sbinject: $(B)/obj/cmd/main.o $(FAKE)/upstream.o $(B)/libsbinject.a
+	@echo "  LINK $@"
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
+
 FUZZERS := $(filter-out $(PAYLOAD_FUZZERS),$(patsubst t/fuzz/fuzz_%.c,%,$(sort $(wildcard t/fuzz/fuzz_*.c))))
 FUZZ_SECONDS ?= 60
 
@@ -258,6 +277,6 @@ dist:
 clean:
 	rm -rf build build-san build-cover dist
 
-.PHONY: all demo check check-all soak differential interop house unit fuzz fuzz-replay lint bench bench-faults cover format install \
+.PHONY: all fakes demo check check-all soak differential interop house unit fuzz fuzz-replay lint bench bench-faults cover format install \
 	uninstall dist clean FORCE
 .DELETE_ON_ERROR:

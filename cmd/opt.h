@@ -30,6 +30,10 @@ enum opt_id {
 	OPT_EXTRACT,
 	OPT_DESCRIBE,
 	OPT_FOR,
+	OPT_ARCH,
+	OPT_BUNDLE,
+	OPT_LIST,
+	OPT_IMPORT,
 	OPT_OUTPUT,
 	OPT_QUIET,
 	OPT_VERBOSE,
@@ -37,6 +41,8 @@ enum opt_id {
 	OPT_VERSION,
 	OPT_COUNT
 };
+
+_Static_assert(OPT_COUNT <= 32, "an option is a bit of an unsigned");
 
 #define OPT(name) (1u << OPT_##name)
 

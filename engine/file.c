@@ -54,40 +54,73 @@ int sb_file_put(int fd, const char *shown, const void *data, size_t len, struct 
 	return put_all(fd, data, len) < 0 ? fail_write(shown, err) : 0;
 }
 
-/* What was `failed` stays so; closing can tell of a failure, too. */
-static int end(int fd, int failed)
+static int begin(
+	const char *path, const char *shown, unsigned mode, struct sb_file *ret, struct sb_err *err)
 {
-	int error = errno;
+	const char *slash = strrchr(path, '/');
+	int dir_len = slash ? (int)(slash + 1 - path) : 0;
 
-	if (close(fd) < 0 && !failed)
+	if (snprintf(ret->path, PATH_MAX, "%s", path) >= PATH_MAX ||
+		snprintf(ret->temporary, PATH_MAX, "%.*s.sbinject-XXXXXX", dir_len, path) >=
+			PATH_MAX) {
+		errno = ENAMETOOLONG;
+		return fail_write(shown, err);
+	}
+	ret->fd = mkostemp(ret->temporary, O_CLOEXEC);
+	if (ret->fd < 0)
+		return fail_write(shown, err);
+	if (fchmod(ret->fd, mode) < 0) {
+		fail_write(shown, err);
+		sb_file_release(ret);
 		return -1;
-	errno = error;
-	return failed;
+	}
+	return 0;
+}
+
+int sb_file_begin(const char *path, unsigned mode, struct sb_file *ret, struct sb_err *err)
+{
+	sb_autofree char *real = realpath(path, NULL);
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return errno == ENOENT && *path ? begin(path, path, mode, ret, err)
+						: fail_write(path, err);
+	if (!S_ISREG(st.st_mode))
+		return sb_err_set(err, SB_USAGE, "'%s' is not a regular file", path);
+	return begin(real ? real : path, path, mode, ret, err);
+}
+
+int sb_file_keep(struct sb_file *file, struct sb_err *err)
+{
+	int closed = close(file->fd);
+
+	file->fd = -1;
+	if (closed < 0 || rename(file->temporary, file->path) < 0) {
+		fail_write(file->path, err);
+		unlink(file->temporary);
+		return -1;
+	}
+	return 0;
+}
+
+void sb_file_release(struct sb_file *file)
+{
+	if (file->fd < 0)
+		return;
+	close(file->fd);
+	file->fd = -1;
+	unlink(file->temporary);
 }
 
 static int replace(
 	const char *path, const char *shown, const void *data, size_t len, struct sb_err *err)
 {
-	static const char name[] = ".sbinject-XXXXXX";
-	const char *slash = strrchr(path, '/');
-	size_t dir_len = slash ? (size_t)(slash + 1 - path) : 0;
-	sb_autofree char *temporary = malloc(dir_len + sizeof(name));
-	int fd, failed;
+	sb_auto(sb_file_release) struct sb_file file = SB_FILE_INIT;
 
-	if (!temporary)
-		return sb_err_nomem(err);
-	memcpy(temporary, path, dir_len);
-	memcpy(temporary + dir_len, name, sizeof(name));
-	fd = mkostemp(temporary, O_CLOEXEC);
-	if (fd < 0)
-		return fail_write(shown, err);
-	failed = fchmod(fd, 0755) < 0 ? -1 : put_all(fd, data, len);
-	if (end(fd, failed) < 0 || rename(temporary, path) < 0) {
-		fail_write(shown, err);
-		unlink(temporary);
+	if (begin(path, shown, 0755, &file, err) < 0 ||
+		sb_file_put(file.fd, shown, data, len, err) < 0)
 		return -1;
-	}
-	return 0;
+	return sb_file_keep(&file, err);
 }
 
 int sb_file_replace(const char *path, const void *data, size_t len, struct sb_err *err)
@@ -99,7 +132,7 @@ int sb_file_write(const char *path, const void *data, size_t len, struct sb_err 
 {
 	sb_autofree char *real = realpath(path, NULL);
 	struct stat there;
-	int fd;
+	int fd, failed;
 
 	if (stat(path, &there) < 0)
 		return errno == ENOENT && *path ? replace(path, path, data, len, err)
@@ -107,5 +140,9 @@ int sb_file_write(const char *path, const void *data, size_t len, struct sb_err 
 	if (S_ISREG(there.st_mode) && real)
 		return replace(real, path, data, len, err);
 	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-	return fd < 0 || end(fd, put_all(fd, data, len)) < 0 ? fail_write(path, err) : 0;
+	if (fd < 0)
+		return fail_write(path, err);
+	failed = sb_file_put(fd, path, data, len, err);
+	/* Closing can tell of a failure, too. */
+	return close(fd) < 0 && !failed ? fail_write(path, err) : failed;
 }

@@ -5,6 +5,8 @@
 
 #include "engine/err.h"
 
+#include <limits.h>
+
 /*
  * Open a regular file for reading. Anything else is refused: reading a FIFO or a device could block
  * for ever. Fails with SB_USAGE, because every such path comes from a configuration. 1: there is no
@@ -25,5 +27,25 @@ int sb_file_replace(
 
 /* The same at the end of links, which stay; a pipe or a device is written to instead. */
 int sb_file_write(const char *path, const void *data, size_t len, struct sb_err *err) sb_must_check;
+
+/*
+ * A file that is written under another name, in the same directory, until it is whole: then it
+ * takes the place of what has its own. Through a link it is written to what that leads to. Where
+ * that is there and no regular file: SB_USAGE.
+ */
+struct sb_file {
+	int fd;
+	char path[PATH_MAX], temporary[PATH_MAX];
+};
+
+/* clang-format off */
+#define SB_FILE_INIT {-1, "", ""}
+/* clang-format on */
+int sb_file_begin(
+	const char *path, unsigned mode, struct sb_file *ret, struct sb_err *err) sb_must_check;
+int sb_file_keep(struct sb_file *file, struct sb_err *err) sb_must_check;
+
+/* Without sb_file_keep before, nothing of it is left. */
+void sb_file_release(struct sb_file *file);
 
 #endif

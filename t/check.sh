@@ -100,7 +100,7 @@ lane() {
 }
 
 make_() { "$MAKE" --no-print-directory $jobs DEV=1 "$@"; }
-build() { make_ all; }
+build() { make_ all fakes; }
 build_san() { make_ SAN=1 all; }
 unit() { make_ SAN=1 unit; }
 payload() { "${as_root[@]}" "$MAKE" --no-print-directory $jobs DEV=1 "$1"; }

@@ -74,6 +74,13 @@ static struct store_dir open_cache(void)
 	return cache;
 }
 
+static void make_cache(void)
+{
+	struct store_dir cache = open_cache();
+
+	store_dir_release(&cache);
+}
+
 /* That it is found there, whole. */
 static void assert_found(enum store_tier tier, const char *place)
 {
@@ -106,9 +113,8 @@ static void assert_refused(enum sb_code code, const char *const words[])
 
 static void test_store_find__looks_into_the_tiers_in_order(void **state)
 {
-	sb_auto(store_dir_release) struct store_dir cache = open_cache();
-
 	(void)state;
+	make_cache();
 	put(cached, good);
 	assert_found(STORE_CACHE, cached);
 	want.path = file;
@@ -137,10 +143,10 @@ static void put_bundle(const char *path, const char *text)
 
 static void test_store_find__looks_into_bundles(void **state)
 {
-	sb_auto(store_dir_release) struct store_dir cache = open_cache();
 	char other[80];
 
 	(void)state;
+	make_cache();
 	snprintf(other, sizeof(other), "%s/other.sbb", dir);
 	put(cached, good);
 	put_bundle(file, good);
@@ -162,10 +168,10 @@ static void test_store_find__looks_into_bundles(void **state)
 /* What is changed in a bundle, a good cache does not make up for. */
 static void test_store_find__takes_no_wrong_member(void **state)
 {
-	sb_auto(store_dir_release) struct store_dir cache = open_cache();
 	sb_autoclose int fd = -1;
 
 	(void)state;
+	make_cache();
 	put(cached, good);
 	put_bundle(file, good);
 	fd = open(file, O_WRONLY | O_CLOEXEC);
@@ -178,9 +184,8 @@ static void test_store_find__takes_no_wrong_member(void **state)
 
 static void test_store_find__goes_on_from_no_wrong_bytes(void **state)
 {
-	sb_auto(store_dir_release) struct store_dir cache = open_cache();
-
 	(void)state;
+	make_cache();
 	put(cached, good);
 	put(file, bad);
 	want.path = file;
@@ -196,9 +201,8 @@ static void test_store_find__goes_on_from_no_wrong_bytes(void **state)
 
 static void test_store_find__waits_for_no_fifo(void **state)
 {
-	sb_auto(store_dir_release) struct store_dir cache = open_cache();
-
 	(void)state;
+	make_cache();
 	assert_int_equal(mkfifo(cached, 0600), 0);
 	assert_refused(SB_USAGE, (const char *const[]){"'thing'", cached, NULL});
 }
