@@ -52,6 +52,8 @@ enum {
 	SB_MAX_PAYLOAD = 64 << 20,     /* a payload from a file */
 	SB_MAX_RPC = 1 << 30,	       /* one JSON-RPC reply passed through `call` */
 	SB_MAX_NAME = 256,	       /* a container's name or id as given */
+	SB_MAX_URL = 8 << 10,	       /* a URL, also one found in a document */
+	SB_MAX_PAGE = 64 << 20,	       /* the page of a package index */
 };
 
 /* One archive that is read where it is, or downloaded. */
