@@ -36,7 +36,7 @@ struct cmd_env {
 };
 
 extern const struct cmd cmd_inject, cmd_probe, cmd_status, cmd_ls, cmd_call, cmd_pipe, cmd_remove,
-	cmd_payloads, cmd_bundle, cmd_hosts, cmd_rules, cmd_completion;
+	cmd_payloads, cmd_fetch, cmd_bundle, cmd_hosts, cmd_rules, cmd_completion;
 
 /* All of them, ending in NULL. */
 extern const struct cmd *const cmd_table[];

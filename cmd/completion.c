@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 
 #include "cmd/out.h"
+#include "payloads/upstream.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,13 +18,22 @@
 /* What stands where options and their values do not. */
 static const char *kind_of_args(const struct cmd *cmd)
 {
-	static const char *const kinds[][2] = {
-		{"CONTAINER", "containers"}, {"FILE", "files"}, {"SHELL", "shells"}};
+	static const char *const kinds[][2] = {{"CONTAINER", "containers"}, {"FILE", "files"},
+		{"SHELL", "shells"}, {"NAME", "archives"}};
 
 	for (size_t i = 0; i < SB_ARRAY_SIZE(kinds); i++)
 		if (strstr(cmd->args, kinds[i][0]))
 			return kinds[i][1];
 	return NULL;
+}
+
+/* A function that offers the names in the catalogue; what it is called, and ends with, varies. */
+static void print_archives(const char *begin, const char *end)
+{
+	fputs(begin, stdout);
+	for (size_t i = 0; i < upstream_count(); i++)
+		printf(" %s", upstream_at(i)->name);
+	fputs(end, stdout);
 }
 
 /* Whether the option takes that value; NULL: any. */
@@ -138,6 +148,7 @@ static const char bash_answer[] =
 	"    options) list=$opts;;\n"
 	"    containers) list+=\" $(_sbinject_containers \"$host\")\";;\n"
 	"    shells) list='bash zsh fish';;\n"
+	"    archives) list=$(_sbinject_archives);;\n"
 	"  esac\n"
 	"  if [[ $kind == files ]]; then\n"
 	"    compopt -o filenames 2>/dev/null\n"
@@ -166,6 +177,7 @@ static void print_bash_command(const struct cmd *cmd)
 
 static void print_bash(void)
 {
+	print_archives("_sbinject_archives() {\n  echo", "\n}\n");
 	printf("_sbinject() {\n  local commands='^(");
 	print_commands("|");
 	printf(")$' joined='^-[");
@@ -183,6 +195,8 @@ static void print_bash(void)
 	       "  [[ $args || $cur != -* ]] || kind=options\n"
 	       "  case $takes in\n    ");
 	print_options_with("FILE");
+	putchar('|');
+	print_options_with("PATH");
 	printf(") kind=files;;\n    ");
 	print_options_with("CONTAINER");
 	printf(") kind=containers list='';;\n");
@@ -200,7 +214,6 @@ static void print_bash(void)
 
 /* Words keep their quotes. */
 static const char zsh_begin[] =
-	"#compdef sbinject\n"
 	"_sbinject_find_host() {\n"
 	"  integer i\n"
 	"  for (( i = 2; i < CURRENT; i++ )); do\n"
@@ -232,7 +245,7 @@ static const char zsh_end[] =
 static void print_zsh_value(enum opt_id id)
 {
 	printf(":%s:", opt_specs[id].value);
-	if (takes(id, "FILE")) {
+	if (takes(id, "FILE") || takes(id, "PATH")) {
 		printf("_files");
 	} else if (takes(id, "CONTAINER")) {
 		printf("_sbinject_containers");
@@ -291,6 +304,8 @@ static void print_zsh(void)
 
 	for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++)
 		all |= (*cmd)->opts;
+	printf("#compdef sbinject\n");
+	print_archives("_sbinject_archives() {\n  compadd \"$@\"", "\n}\n");
 	printf("%s  ", zsh_begin);
 	print_zsh_options(all);
 	printf(" '(-): :_sbinject_first' '(-)*:: :->rest' && return\n"
@@ -362,7 +377,7 @@ static void print_fish_condition(const struct cmd *cmd)
 /* What completes an option's value. */
 static void print_fish_value(enum opt_id id)
 {
-	if (takes(id, "FILE"))
+	if (takes(id, "FILE") || takes(id, "PATH"))
 		printf(" -rF");
 	else if (takes(id, "CONTAINER"))
 		printf(" -x -a '(__sbinject_containers)'");
@@ -410,6 +425,7 @@ static void print_fish_command(const struct cmd *cmd)
 
 static void print_fish(void)
 {
+	print_archives("function __sbinject_archives\n    printf '%s\\n'", "\nend\n");
 	printf("function __sbinject_commands\n    printf '%%s\\n' ");
 	print_commands(" ");
 	printf("\nend\n%s        else if string match -qr -- '", fish_begin);

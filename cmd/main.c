@@ -24,6 +24,7 @@ const struct cmd *const cmd_table[] = {
 	&cmd_pipe,
 	&cmd_remove,
 	&cmd_payloads,
+	&cmd_fetch,
 	&cmd_bundle,
 	&cmd_hosts,
 	&cmd_rules,

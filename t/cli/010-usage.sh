@@ -11,7 +11,7 @@ mapfile -t all < <(commands)
 # ---- help and version ----
 
 is "the help lists the sub-commands" "${all[*]}" \
-  "inject probe status ls call pipe remove payloads bundle hosts rules completion"
+  "inject probe status ls call pipe remove payloads fetch bundle hosts rules completion"
 sb --help
 exits "--help is a success" 0
 is "--help says nothing on stderr" "$err" ""

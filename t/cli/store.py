@@ -10,9 +10,10 @@ it listens, and FILE.log a line for each request. The words say what is wrong wi
   once        but only the first time (with cut=)
   wrong       every body has one byte changed
   slow=N      it sends N bytes each tenth of a second
-  stall       it sends half of a body and then nothing
+  stall       it sends half of the first body and then nothing
   huge        it announces and sends more than is wanted
   html        its pages of an index are HTML, not JSON
+  tls=FILE    it speaks TLS, with the key and certificate of the file
   to=URL      it redirects all requests to URL
 The index is DIR/wheels as /simple/inspect-ai/.
 """
@@ -23,6 +24,7 @@ import json
 import os
 import pathlib
 import random
+import ssl
 import sys
 import threading
 import time
@@ -131,7 +133,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_error(404)
             return
         if "wrong" in words and kind == "application/octet-stream":
-            data = data[:1000] + bytes([data[1000] ^ 1]) + data[1001:]
+            at = len(data) // 3
+            data = data[:at] + bytes([data[at] ^ 1]) + data[at + 1:]
         if "huge" in words and kind == "application/octet-stream":
             data += b"x" * 100
         first, last, partial = self.span(len(data))
@@ -160,7 +163,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             return
         if "stall" in words:
-            self.wfile.write(data[:len(data) // 2])
+            self.wfile.write(data[:0 if Handler.cuts else len(data) // 2])
+            Handler.cuts += 1
             time.sleep(600)
         step = int(words.get("slow", len(data) or 1))
         for at in range(0, len(data), step):
@@ -180,6 +184,10 @@ def serve(folder, file, words):
     server = Server(("127.0.0.1", 0), Handler)
     server.top, server.file, server.tag = folder, file, '"one"'
     server.words = dict(word.partition("=")[::2] for word in words)
+    if "tls" in server.words:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(server.words["tls"])
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     pathlib.Path(file + ".log").touch()
     pathlib.Path(file + ".new").write_text("%d\n" % server.server_address[1])
     os.rename(file + ".new", file)
