@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/cmd.h"
 
+#include "cmd/catalogue.h"
 #include "cmd/out.h"
 #include "engine/file.h"
 #include "payloads/artifact.h"
@@ -128,6 +129,8 @@ static int list(const struct cmd_env *env, struct sb_err *err)
 {
 	if (cmd_has(env, OPT_OUTPUT))
 		return sb_err_set(err, SB_USAGE, "--output needs --extract NAME or --for CLIENT");
+	if (cmd_has(env, OPT_BUNDLE))
+		return sb_err_set(err, SB_USAGE, "--bundle needs --all");
 	print_all();
 	return 0;
 }
@@ -138,7 +141,7 @@ static int do_asked(const struct cmd_env *env, struct sb_err *err)
 		enum opt_id id;
 		int (*run)(const struct cmd_env *env, struct sb_err *err);
 	} modes[] = {{OPT_EXTRACT, extract_one}, {OPT_FOR, write_all_artifacts},
-		{OPT_DESCRIBE, describe}};
+		{OPT_DESCRIBE, describe}, {OPT_ALL, catalogue_print}};
 	size_t chosen = SB_ARRAY_SIZE(modes);
 
 	for (size_t i = 0; i < SB_ARRAY_SIZE(modes); i++) {
@@ -173,8 +176,13 @@ const struct cmd cmd_payloads = {
 		"takes for its own program, with ours in them; --output writes them. In the\n"
 		"directory 'binaries' of inspect_ai, they make it inject our program.\n"
 		"\n"
-		"With --describe, reads a tar archive and prints what pins it in a rules file.\n",
-	.opts = OPTS_ANY | OPT(JSON) | OPT(EXTRACT) | OPT(FOR) | OPT(DESCRIBE) | OPT(OUTPUT),
+		"With --describe, reads a tar archive and prints what pins it in a rules file.\n"
+		"\n"
+		"With --all, lists the catalogue, too: programs of inspect_ai's own, which\n"
+		"'sbinject fetch' can get. Name, kind, architecture, version, size, where each\n"
+		"is (embedded, bundle, cache or remote), and SHA-256, which is verified.\n",
+	.opts = OPTS_ANY | OPT(JSON) | OPT(EXTRACT) | OPT(FOR) | OPT(DESCRIBE) | OPT(OUTPUT) |
+		OPT(ALL) | OPT(BUNDLE),
 	.min_args = 0,
 	.max_args = 0,
 	.run = run,

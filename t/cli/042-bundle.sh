@@ -109,6 +109,22 @@ sb bundle --json --import "$tmp/one.sbb"
 is "--import again does nothing" "$rc $(jq -r '"\(.result) \(.path | sub(".*/"; ""))"' <<<"$out" | xargs)" \
   "0 already $(digest $b) already $(digest $a)"
 
+# ---- the list of all ----
+
+sb payloads --all --bundle "$tmp/one.sbb"
+is "payloads --all: what is where" "$rc $(grep -v '^tools-' <<<"$out" | awk '{ print $1, $2, $4, $6 }')" \
+  "0 upstream-v18-amd64 program 18 remote
+$b program 18 bundle
+$a tree 35 bundle
+upstream-v35-arm64 tree 35 remote
+upstream-v35-amd64-musl tree 35 remote"
+is "payloads --all: what is embedded, too" "$(awk '/^tools-/ { print $6 }' <<<"$out" | sort -u)" embedded
+sb payloads --all --json
+is "payloads --all --json" "$(jq -c 'select(.name == "'$a'") | [.kind, .arch, .version, .serves, .size, .sha256, .where, .path]' <<<"$out")" \
+  "[\"tree\",\"amd64\",\"35\",\"inspect_ai 0.3.281 to 0.3.285\",3000000,\"$(digest $a)\",\"cache\",\"$cache/$(digest $a)\"]"
+sb payloads --bundle x
+exits "payloads --bundle without --all: exit 2" 2
+
 # ---- what is wrong ----
 
 cp "$tmp/one.sbb" "$tmp/bad.sbb"
@@ -127,6 +143,8 @@ echo oops >>"$cache/$(digest $b)"
 sb bundle -o "$tmp/again.sbb" $b
 exits "a wrong entry in the cache: exit 6" 6
 one_line "it names the entry" "'$cache/$(digest $b)' \(cache\) has sha256 .*delete that file"
+sb payloads --all
+is "payloads --all tells of it, and goes on: exit 6" "$rc $(wc -l <"$tmp/run.err") $(grep -c upstream <<<"$out")" "6 1 4"
 sb bundle --import "$tmp/one.sbb"
 exits "--import does not replace it silently: exit 6" 6
 for file in "$SBINJECT" "$top/README.md" /dev/null "$tmp"; do
