@@ -234,16 +234,27 @@ result() {
   tail -n 20 "$log" | sed 's/^/#   /'
 }
 
+# index: that of pip, as it is configured, or its own default.
+index() {
+  local p
+  p=$(python)
+  [ -z "${PIP_INDEX_URL:-}" ] || { echo "$PIP_INDEX_URL"; return; }
+  "$p" -m pip config get global.index-url 2>/dev/null || "$p" -m pip config get install.index-url 2>/dev/null ||
+    "$p" -c 'from pip._internal.models.index import PyPI; print(PyPI.simple_url)' 2>/dev/null || :
+}
+
 run_all() {
   local name release route rest
   declare -A runs
   start adapter "$(python)" "$here/adapter_test.py"
+  start fetch INDEX="$(index)" SSL_CERT_FILE="${SSL_CERT_FILE:-}" https_proxy="${https_proxy:-${HTTPS_PROXY:-}}" \
+    bash "$here/fetch.sh"
   [ -z "$plan" ] || while read -r release route rest; do
     [ "$route" = prepared ] || overlay "$release"
     # shellcheck disable=SC2086	# one word for each container
     evaluate "$release" "$route" $rest
   done <<<"$plan"
-  for name in adapter $(awk 'NF { print $1 "-" $2 }' <<<"$plan"); do
+  for name in adapter fetch $(awk 'NF { print $1 "-" $2 }' <<<"$plan"); do
     result "$name"
   done
 }
