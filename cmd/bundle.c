@@ -237,8 +237,8 @@ static int import(const char *path, struct sb_err *err)
 /* One that is there already has a file; those that make one do not. */
 static int use(const struct cmd_env *env, struct sb_err *err)
 {
-	unsigned ways = env->opts.given & (OPT(LIST) | OPT(CHECK) | OPT(IMPORT));
-	unsigned others = OPT(OUTPUT) | OPT(FOR) | OPT(ALL) | OPT(ARCH) | OPT(BUNDLE);
+	opt_set ways = env->opts.given & (OPT(LIST) | OPT(CHECK) | OPT(IMPORT));
+	opt_set others = OPT(OUTPUT) | OPT(FOR) | OPT(ALL) | OPT(ARCH) | OPT(BUNDLE);
 
 	if (ways & (ways - 1) || env->opts.given & others || env->arg_count != 1)
 		return sb_err_set(err, SB_USAGE,

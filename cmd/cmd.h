@@ -20,7 +20,7 @@ struct cmd {
 	const char *args;    /* "CONTAINER...", as usage shows it */
 	const char *summary; /* one line, lower case */
 	const char *help;    /* paragraphs, each line ending in a newline */
-	unsigned opts;
+	opt_set opts;
 	int min_args, max_args; /* max_args < 0: any number */
 	int default_timeout_s;
 	enum sb_code (*run)(const struct cmd_env *env);
@@ -43,7 +43,7 @@ extern const struct cmd *const cmd_table[];
 
 static inline bool cmd_has(const struct cmd_env *env, enum opt_id id)
 {
-	return env->opts.given & 1u << id;
+	return env->opts.given & OPT_BIT(id);
 }
 
 /* --timeout in milliseconds, or the sub-command's own; 0 is no limit. */

@@ -170,7 +170,7 @@ static void print_bash_command(const struct cmd *cmd)
 
 	printf("%s) %s%s opts='", cmd->name, kind ? "kind=" : "", kind ? kind : "");
 	for (unsigned id = 0; id < OPT_COUNT; id++)
-		if (cmd->opts & 1u << id)
+		if (cmd->opts & OPT_BIT(id))
 			printf(" --%s", opt_specs[id].name);
 	printf("';;\n");
 }
@@ -275,11 +275,11 @@ static void print_zsh_form(enum opt_id id, bool is_long)
 	putchar('\'');
 }
 
-static void print_zsh_options(unsigned set)
+static void print_zsh_options(opt_set set)
 {
 	printf("_arguments -C -s -S");
 	for (unsigned id = 0; id < OPT_COUNT; id++) {
-		if (!(set & 1u << id))
+		if (!(set & OPT_BIT(id)))
 			continue;
 		print_zsh_form(id, true);
 		if (opt_specs[id].letter)
@@ -300,7 +300,7 @@ static void print_zsh_command(const struct cmd *cmd, const char *pattern)
 
 static void print_zsh(void)
 {
-	unsigned all = 0;
+	opt_set all = 0;
 
 	for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++)
 		all |= (*cmd)->opts;
@@ -393,7 +393,7 @@ static void print_fish_value(enum opt_id id)
 static void print_fish_options(const struct cmd *cmd)
 {
 	for (unsigned id = 0; id < OPT_COUNT; id++) {
-		if (!(cmd->opts & 1u << id))
+		if (!(cmd->opts & OPT_BIT(id)))
 			continue;
 		print_fish_condition(cmd);
 		printf(" -l %s", opt_specs[id].name);

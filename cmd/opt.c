@@ -99,7 +99,7 @@ static int parse_require(struct opts *opts, const char *text, struct sb_err *err
 
 static int take(struct opts *opts, enum opt_id id, const char *value, struct sb_err *err)
 {
-	opts->given |= 1u << id;
+	opts->given |= OPT_BIT(id);
 	opts->text[id] = value;
 	switch (id) {
 	case OPT_TIMEOUT:
@@ -218,10 +218,10 @@ int opt_parse(int argc, char **argv, struct opts *ret, struct opt_args *args, st
 }
 
 int opt_check_allowed(
-	const struct opts *opts, unsigned allowed, const char *command, struct sb_err *err)
+	const struct opts *opts, opt_set allowed, const char *command, struct sb_err *err)
 {
 	for (unsigned id = 0; id < OPT_COUNT; id++)
-		if (opts->given & ~allowed & 1u << id)
+		if (opts->given & ~allowed & OPT_BIT(id))
 			return sb_err_set(err, SB_USAGE,
 				"'%s' does not accept --%s; see 'sbinject %s --help'", command,
 				opt_specs[id].name, command);

@@ -9,6 +9,8 @@
 #include "engine/err.h"
 #include "payloads/plan.h"
 
+#include <stdint.h>
+
 enum opt_id {
 	OPT_HOST,
 	OPT_CONFIG,
@@ -45,9 +47,11 @@ enum opt_id {
 	OPT_COUNT
 };
 
-_Static_assert(OPT_COUNT <= 32, "an option is a bit of an unsigned");
-
-#define OPT(name) (1u << OPT_##name)
+/* A set of options. */
+typedef uint64_t opt_set;
+#define OPT_BIT(id) ((opt_set)1 << (id))
+#define OPT(name) OPT_BIT(OPT_##name)
+_Static_assert(OPT_COUNT <= 64, "an option is a bit of an opt_set");
 
 /* Accepted by every sub-command, and by those that talk to an engine. */
 #define OPTS_ANY (OPT(VERBOSE) | OPT(HELP) | OPT(VERSION))
@@ -67,7 +71,7 @@ struct opt_spec {
 extern const struct opt_spec opt_specs[OPT_COUNT];
 
 struct opts {
-	unsigned given; /* OPT() bits */
+	opt_set given;
 	const char *text[OPT_COUNT];
 	struct plan_require require;
 	int timeout_s; /* -1: not given */
@@ -91,7 +95,7 @@ int opt_parse(int argc, char **argv, struct opts *ret, struct opt_args *args,
 	struct sb_err *err) sb_must_check;
 
 /* The options given that are not in `allowed`: an error naming the first. */
-int opt_check_allowed(const struct opts *opts, unsigned allowed, const char *command,
+int opt_check_allowed(const struct opts *opts, opt_set allowed, const char *command,
 	struct sb_err *err) sb_must_check;
 
 #endif

@@ -27,13 +27,13 @@ static const char codes[] =
 	"sbinject.yaml(5).\n";
 
 /* `cmd`: its default time limit is shown; NULL: none is. */
-static void print_options(unsigned set, const struct cmd *cmd, FILE *to)
+static void print_options(opt_set set, const struct cmd *cmd, FILE *to)
 {
 	for (unsigned id = 0; id < OPT_COUNT; id++) {
 		const struct opt_spec *spec = &opt_specs[id];
 		char form[64];
 
-		if (!(set & 1u << id))
+		if (!(set & OPT_BIT(id)))
 			continue;
 		snprintf(form, sizeof(form), "--%s%s%s", spec->name, spec->value ? " " : "",
 			spec->value ? spec->value : "");
@@ -63,7 +63,7 @@ void usage_one(const struct cmd *cmd, FILE *to)
 
 void usage_all(FILE *to)
 {
-	unsigned all = 0;
+	opt_set all = 0;
 
 	fputs(intro, to);
 	for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {

@@ -38,7 +38,7 @@ static void test_opt_parse__sorts_words(void **state)
 {
 	static const struct {
 		const char *line;
-		unsigned given;
+		opt_set given;
 		int count;
 		const char *first; /* argument, or NULL */
 		bool first_is_name;
@@ -115,7 +115,7 @@ static void test_opt_parse__takes_values_in_every_form(void **state)
 		struct parsed p;
 
 		assert_int_equal(parse(rows[i].line, &p, &err), 0);
-		assert_true(p.opts.given & 1u << rows[i].id);
+		assert_true(p.opts.given & OPT_BIT(rows[i].id));
 		assert_string_equal(p.opts.text[rows[i].id], rows[i].value);
 	}
 }
