@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * HTTP/1.1 over a Unix socket or TCP, plain or TLS: one kept-alive connection for requests, and
- * bare connections, which stream.h makes byte streams of. The only file that knows libcurl.
+ * bare connections, which stream.h makes byte streams of. For engines alone: download.h gets files
+ * from other servers.
  */
 #ifndef ENGINE_HTTP_H
 #define ENGINE_HTTP_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tar in memory. The only file that knows libarchive. The archive API takes and gives it plain
- * (never compressed: engines unpack that with programs they find inside the container).
+ * Tar in memory. The archive API takes and gives it plain (never compressed: engines unpack that
+ * with programs they find inside the container).
  */
 #ifndef ENGINE_TAR_H
 #define ENGINE_TAR_H
