@@ -10,9 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Of all that comes out of a compressed archive, headers and what is skipped as well. */
+static const la_int64_t most_bytes = (la_int64_t)5 << 30;
+
 struct reader {
 	const struct eng_untar_source *source;
 	uint64_t at;
+	bool bursts; /* more comes out than may */
 	char piece[65536];
 };
 
@@ -28,6 +32,9 @@ static la_ssize_t on_read(struct archive *a, void *ctx, const void **ret)
 	size_t want = left < sizeof(reader->piece) ? (size_t)left : sizeof(reader->piece);
 	ssize_t n;
 
+	reader->bursts = archive_filter_bytes(a, 0) > most_bytes;
+	if (reader->bursts)
+		return -1;
 	do
 		n = pread(reader->source->fd, reader->piece, want,
 			(off_t)(reader->source->offset + reader->at));
@@ -45,6 +52,9 @@ static int fail_archive(struct archive *a, const struct reader *reader, struct s
 {
 	const char *why = archive_error_string(a);
 
+	if (reader->bursts)
+		return sb_err_set(err, SB_USAGE, "'%s' is too large: more than 5 GiB unpacked",
+			reader->source->name);
 	return sb_err_set(err, SB_USAGE, "'%s' is not a tar archive that can be read: %s",
 		reader->source->name, why ? why : "out of memory");
 }
