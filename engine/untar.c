@@ -205,7 +205,9 @@ static int pass_member(struct archive *a, struct archive_entry *entry, const str
 	if (describe(entry, reader, path, again, &member, err) < 0)
 		return -1;
 	if (!*path)
-		return 0;
+		return member.type == ENG_UNTAR_DIR
+			       ? 0
+			       : fail_member(reader, ".", "is not a directory", err);
 	if (sink->member(sink->ctx, &member, err) < 0)
 		return -1;
 	return member.type == ENG_UNTAR_FILE ? pass_data(a, reader, &member, sink, err) : 0;
