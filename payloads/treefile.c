@@ -28,7 +28,7 @@ struct doing {
 struct reading {
 	const struct treefile *file;
 	const struct doing *doing;
-	json_t *seen; /* owned: path -> true for a directory, false for all else */
+	json_t *seen; /* owned: path -> true for a directory, the size of a file, null for a link */
 	size_t members;
 	uint64_t bytes, left; /* in all; of the file that is coming */
 	bool launcher_seen, launcher_coming;
@@ -65,11 +65,14 @@ static int count_one(struct reading *r, const char *path, struct sb_err *err)
 	return 0;
 }
 
-static int note(struct reading *r, const char *path, bool is_dir, struct sb_err *err)
+/* `what` is stolen. */
+static int note(struct reading *r, const char *path, json_t *what, struct sb_err *err)
 {
+	json_auto_t *seen = what;
+
 	if (count_one(r, path, err) < 0)
 		return -1;
-	return json_object_set_new(r->seen, path, json_boolean(is_dir)) < 0 ? sb_err_nomem(err) : 0;
+	return json_object_set(r->seen, path, seen) < 0 ? sb_err_nomem(err) : 0;
 }
 
 /* The directories above it, which an archive need not have. */
@@ -82,12 +85,25 @@ static int enter(struct reading *r, const char *path, struct sb_err *err)
 
 		snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path);
 		seen = json_object_get(r->seen, dir);
-		if (json_is_false(seen))
+		if (seen && !json_is_true(seen))
 			return refuse(r, path, "it is in what is no directory", err);
-		if (!seen && (note(r, dir, true, err) < 0 || r->doing->dir(r, dir, err) < 0))
+		if (!seen && (note(r, dir, json_true(), err) < 0 || r->doing->dir(r, dir, err) < 0))
 			return -1;
 	}
 	return 0;
+}
+
+static uint64_t size_of(const struct reading *r, const struct eng_untar_member *m)
+{
+	if (m->type == ENG_UNTAR_AGAIN)
+		return (uint64_t)json_integer_value(json_object_get(r->seen, m->target));
+	return m->type == ENG_UNTAR_FILE ? m->size : 0;
+}
+
+/* For `seen`; not of a directory. */
+static json_t *what_is(const struct reading *r, const struct eng_untar_member *m)
+{
+	return m->type == ENG_UNTAR_LINK ? json_null() : json_integer((json_int_t)size_of(r, m));
 }
 
 static const char *why_unfit(const struct reading *r, const struct eng_untar_member *m)
@@ -103,19 +119,21 @@ static const char *why_unfit(const struct reading *r, const struct eng_untar_mem
 		return "its path is not UTF-8";
 	if (m->type == ENG_UNTAR_LINK)
 		return treesum_unfit_link(m->path, m->target);
-	if (m->type == ENG_UNTAR_FILE && m->size > TREEFILE_BYTES_MAX - r->bytes)
-		return "a tree can have 4 GiB at most";
-	if (m->type != ENG_UNTAR_AGAIN)
-		return NULL;
-	first = json_object_get(r->seen, m->target);
-	return json_is_false(first) ? NULL : "it is the same as a file that did not come before";
+	first = m->type == ENG_UNTAR_AGAIN ? json_object_get(r->seen, m->target) : NULL;
+	if (json_is_null(first))
+		return "it is a second name of a link";
+	if (m->type == ENG_UNTAR_AGAIN && !json_is_integer(first))
+		return "it is the same as a file that did not come before";
+	/* second names count as well: whoever examines the tree reads them all */
+	return size_of(r, m) > TREEFILE_BYTES_MAX - r->bytes ? "a tree can have 4 GiB at most"
+							     : NULL;
 }
 
 static int on_dir(struct reading *r, const struct eng_untar_member *m, struct sb_err *err)
 {
 	if (json_is_true(json_object_get(r->seen, m->path)))
 		return 0;
-	if (note(r, m->path, true, err) < 0)
+	if (note(r, m->path, json_true(), err) < 0)
 		return -1;
 	return r->doing->dir(r, m->path, err);
 }
@@ -135,10 +153,10 @@ static int on_member(void *ctx, const struct eng_untar_member *m, struct sb_err 
 		return -1;
 	if (m->type == ENG_UNTAR_DIR)
 		return on_dir(r, m, err);
-	if (note(r, m->path, false, err) < 0)
+	if (note(r, m->path, what_is(r, m), err) < 0)
 		return -1;
 	r->left = m->type == ENG_UNTAR_FILE ? m->size : 0;
-	r->bytes += r->left;
+	r->bytes += size_of(r, m);
 	r->launcher_coming = m->type == ENG_UNTAR_FILE && m->executable && r->file->launcher &&
 			     !strcmp(m->path, r->file->launcher);
 	r->launcher_seen |= r->launcher_coming;
@@ -231,8 +249,6 @@ static int sum_again(struct reading *r, const struct eng_untar_member *m, struct
 			continue;
 		if (sscanf(sum->lines[i] + len, "\t%4s\t%llu\t%64s", kind, &size, hex) != 3)
 			continue;
-		if (!strcmp(kind, "link"))
-			return refuse(r, m->path, "it is a second name of a link", err);
 		return add(r, !strcmp(kind, "exec") ? TREESUM_EXEC : TREESUM_FILE, m->path, size,
 			hex, err);
 	}
