@@ -183,12 +183,28 @@ const struct conf_payload *conf_payload_by_name(const struct conf *conf, const c
 	return NULL;
 }
 
+/* Nor may it be below the program's directory: that is private, or a tree itself. */
+static int check_apart(const struct conf *conf, const struct conf_payload *tree, struct sb_err *err)
+{
+	const char *program = conf->path ? conf->path : conf_default_path;
+	char dir[PATH_MAX];
+
+	snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(program, '/') - program), program);
+	if (path_overlaps(tree->install, dir))
+		return sb_err_set(err, SB_USAGE,
+			"the directory '%s' of '%s' overlaps that of the service", tree->install,
+			tree->name);
+	for (char **link = conf->links; link && *link; link++)
+		if (path_overlaps(tree->install, *link))
+			return sb_err_set(err, SB_USAGE,
+				"the directory '%s' of '%s' overlaps the link '%s'", tree->install,
+				tree->name, *link);
+	return 0;
+}
+
 int conf_check_trees(const struct conf *conf, const struct conf_payload *const *trees, size_t count,
 	struct sb_err *err)
 {
-	const char *program = conf->path ? conf->path : conf_default_path;
-	size_t dir = (size_t)(strrchr(program, '/') - program);
-
 	for (size_t i = 0; i < count; i++) {
 		const char *path = trees[i]->install;
 
@@ -196,11 +212,8 @@ int conf_check_trees(const struct conf *conf, const struct conf_payload *const *
 			return sb_err_set(err, SB_USAGE,
 				"payload '%s' is no tree with 'install'; only those can be added",
 				trees[i]->name);
-		if (path_overlaps(path, program) ||
-			(strlen(path) == dir && !strncmp(path, program, dir)))
-			return sb_err_set(err, SB_USAGE,
-				"the directory '%s' of '%s' overlaps that of the service", path,
-				trees[i]->name);
+		if (check_apart(conf, trees[i], err) < 0)
+			return -1;
 		for (size_t j = 0; j < i; j++)
 			if (path_overlaps(path, trees[j]->install))
 				return sb_err_set(err, SB_USAGE,

@@ -100,7 +100,7 @@ const struct conf_payload *conf_payload_by_name(const struct conf *conf, const c
 
 /*
  * Why trees cannot be installed together, beside the program at the conf's path: a directory of one
- * overlaps it, or that of another, or is not said. SB_USAGE.
+ * overlaps that of the program, a link, or that of another, or is not said. SB_USAGE.
  */
 int conf_check_trees(const struct conf *conf, const struct conf_payload *const *trees, size_t count,
 	struct sb_err *err) sb_must_check;

@@ -193,10 +193,20 @@ static int read_sha256(const struct reader *r, const struct yml_node *node, void
 	return 0;
 }
 
+static int need_tree(
+	const struct reader *r, const struct yml_node *node, const struct conf_payload *payload)
+{
+	if (payload->format == CONF_TREE)
+		return 0;
+	return fail(r, node->key_at, "'%s' needs 'format: tar'", node->key);
+}
+
 static int read_tree(const struct reader *r, const struct yml_node *node, void *into)
 {
 	struct conf_payload *payload = into;
 
+	if (need_tree(r, node, payload) < 0)
+		return -1;
 	if (!sb_is_hex64(node->text))
 		return fail(r, node->at, "'tree' must be 64 lowercase hexadecimal digits");
 	strcpy(payload->tree, node->text);
@@ -214,14 +224,6 @@ static int read_format(const struct reader *r, const struct yml_node *node, void
 	if (payload->format == CONF_TREE && payload->source == CONF_EMBEDDED)
 		return fail(r, node->at, "no archive is embedded; use 'source: file'");
 	return 0;
-}
-
-static int need_tree(
-	const struct reader *r, const struct yml_node *node, const struct conf_payload *payload)
-{
-	if (payload->format == CONF_TREE)
-		return 0;
-	return fail(r, node->key_at, "'%s' needs 'format: tar'", node->key);
 }
 
 static int read_payload_install(const struct reader *r, const struct yml_node *node, void *into)

@@ -114,6 +114,8 @@ const char *path_unfit_inside(const char *path)
 {
 	char whole[MAX_PATH + 2];
 
+	if (!*path)
+		return "it is empty";
 	if (*path == '/')
 		return "it is not relative";
 	if ((size_t)snprintf(whole, sizeof(whole), "/%s", path) >= sizeof(whole))
