@@ -41,7 +41,7 @@ static int check_table(const struct bad *table, size_t count)
 
 		if (rc == -1 && !conf && err.code == SB_USAGE && !strcmp(err.text, table[i].error))
 			continue;
-		print_error("%s\nis: %s\nnot: %s\n", table[i].text, err.text, table[i].error);
+		print_error("is: %s\nnot: %s\nof: %s\n", err.text, table[i].error, table[i].text);
 		conf_free(conf);
 		wrong++;
 	}
@@ -84,11 +84,12 @@ static const struct bad bad_payloads[] = {
 		"f:3:3: a payload's name must be up to 64 of a-z, A-Z, 0-9, '.', '_' and '-', and "
 		"begin with a letter or digit"},
 	{PAYLOAD("path: /x"), "f:3:6: payload 'p' needs the key 'source'"},
-	{PAYLOAD("source: net"), "f:3:15: unknown source 'net'; known sources: embedded, file"},
+	{PAYLOAD("source: net"),
+		"f:3:15: unknown source 'net'; known sources: embedded, file, store"},
 	{PAYLOAD("source: [file]"), "f:3:15: 'source' must be a string, not a list"},
 	{PAYLOAD("source: file"), "f:3:6: payload 'p' is from a file and needs the key 'path'"},
 	{PAYLOAD("source: file, path: x"),
-		"f:3:6: payload 'p' is from a file and needs the key 'sha256'"},
+		"f:3:6: payload 'p' is not embedded and needs the key 'sha256'"},
 	{PAYLOAD("source: file, path: ''"), "f:3:27: 'path' is empty"},
 	{PAYLOAD("source: file, path: x, sha256: 12"),
 		"f:3:38: 'sha256' must be 64 lowercase hexadecimal digits"},
@@ -98,11 +99,13 @@ static const struct bad bad_payloads[] = {
 	{PAYLOAD("source: file, path: x, sha256: " SHA "0"),
 		"f:3:38: 'sha256' must be 64 lowercase hexadecimal digits"},
 	{PAYLOAD("source: file, path: x, format: tar, sha256: " SHA),
-		"f:3:38: format 'tar' is not supported by this version; only 'binary' is"},
+		"f:3:6: payload 'p' is a tree and needs the key 'tree'; 'sbinject payloads "
+		"--describe FILE' prints it"},
 	{PAYLOAD("source: file, path: x, format: zip, sha256: " SHA),
-		"f:3:38: unknown format 'zip'; only 'binary' is supported"},
+		"f:3:38: unknown format 'zip'; known formats: binary, tar"},
 	{PAYLOAD("source: file, size: 1"),
-		"f:3:21: unknown key 'size'; known keys: source, path, sha256, format"},
+		"f:3:21: unknown key 'size'; known keys: source, path, sha256, format, tree, "
+		"install, launcher"},
 	{PAYLOAD("path: x, source: embedded"), "f:3:7: 'path' needs 'source: file'"},
 	{PAYLOAD("source: embedded"),
 		"f:3:3: an embedded payload must be named 'tools-<arch>', not 'p'"},
@@ -110,6 +113,94 @@ static const struct bad bad_payloads[] = {
 		"f:2:12: an embedded payload must be named 'tools-<arch>', not 'tools-'"},
 	{"version: 1\npayloads: {tools-a-b: {source: embedded}}\n" RULES,
 		"f:2:12: an embedded payload must be named 'tools-<arch>', not 'tools-a-b'"},
+};
+
+#define TREE "source: file, path: x, format: tar, sha256: " SHA ", tree: " SHA
+#define ITS_DIR(path, why) "f:3:198: '" path "' cannot be a tree's directory: " why
+#define ITS_LAUNCHER(path, why) "f:3:199: '" path "' cannot be the launcher: " why
+
+static const struct bad bad_tree_payloads[] = {
+	{PAYLOAD("source: embedded, format: tar"),
+		"f:3:33: no archive is embedded; use 'source: file'"},
+	{PAYLOAD("source: file, path: x, format: [tar]"),
+		"f:3:38: 'format' must be a string, not a list"},
+	{PAYLOAD("source: file, path: x, sha256: " SHA ", tree: " SHA),
+		"f:3:104: 'tree' needs 'format: tar'"},
+	{PAYLOAD("source: file, path: x, sha256: " SHA ", install: /a/b"),
+		"f:3:104: 'install' needs 'format: tar'"},
+	{PAYLOAD("source: file, path: x, sha256: " SHA ", launcher: a"),
+		"f:3:104: 'launcher' needs 'format: tar'"},
+	{PAYLOAD("source: store, sha256: " SHA),
+		"f:3:6: payload 'p' is from the store and needs 'format: tar'"},
+	{PAYLOAD("source: store, path: x, sha256: " SHA), "f:3:22: 'path' needs 'source: file'"},
+	{PAYLOAD("source: store, format: tar"),
+		"f:3:6: payload 'p' is not embedded and needs the key 'sha256'"},
+	{PAYLOAD("source: store, format: tar, tree: 12"),
+		"f:3:41: 'tree' must be 64 lowercase hexadecimal digits"},
+	{PAYLOAD("source: store, format: tar, tree: " SHA "0"),
+		"f:3:41: 'tree' must be 64 lowercase hexadecimal digits"},
+	{PAYLOAD(TREE ", install: [/a]"), "f:3:198: 'install' must be a string, not a list"},
+	{PAYLOAD(TREE ", install: ''"), ITS_DIR("", "it is not absolute")},
+	{PAYLOAD(TREE ", install: a"), ITS_DIR("a", "it is not absolute")},
+	{PAYLOAD(TREE ", install: /a/"), ITS_DIR("/a/", "it has a slash too many")},
+	{PAYLOAD(TREE ", install: /a/../b"), ITS_DIR("/a/../b", "it contains '.' or '..'")},
+	{PAYLOAD(TREE ", install: /opt"), ITS_DIR("/opt", "it is a well-known directory")},
+	{PAYLOAD(TREE ", install: /usr/lib"), ITS_DIR("/usr/lib", "it is a well-known directory")},
+	{PAYLOAD(TREE ", install: /home/me"), ITS_DIR("/home/me", "it is a well-known directory")},
+	{PAYLOAD(TREE ", install: /proc/x"),
+		ITS_DIR("/proc/x", "it is in a file system that cannot hold files")},
+	{PAYLOAD(TREE ", install: /opt/.sbinject-tree-x"),
+		ITS_DIR("/opt/.sbinject-tree-x",
+			"sbinject and its service keep files of their own there")},
+	{PAYLOAD(TREE ", launcher: [a]"), "f:3:199: 'launcher' must be a string, not a list"},
+	{PAYLOAD(TREE ", launcher: /a"), ITS_LAUNCHER("/a", "it is not relative")},
+	{PAYLOAD(TREE ", launcher: ../a"), ITS_LAUNCHER("../a", "it contains '.' or '..'")},
+	{PAYLOAD(TREE ", launcher: ''"), ITS_LAUNCHER("", "it is empty")},
+	{PAYLOAD(TREE ", launcher: a//b"), ITS_LAUNCHER("a//b", "it has a slash too many")},
+	{PAYLOAD(TREE ", launcher: " LONG "123456"),
+		ITS_LAUNCHER(LONG "123456", "it is longer than 255 bytes")},
+};
+
+/* Trees a (at /a/b), c (below it), d and e (the service's, with and without 'install'), f (of
+   another place), n (that is nowhere), l (above a link). */
+#define TREES                                                                            \
+	"version: 1\npayloads:\n  tools-amd64: {source: embedded}\n"                     \
+	"  a: {" TREE ", install: /a/b}\n  c: {" TREE ", install: /a/b/c}\n"             \
+	"  d: {" TREE ", install: /opt/t, launcher: run}\n  e: {" TREE                   \
+	", launcher: run}\n  f: {" TREE ", install: /opt/u, launcher: run}\n  n: {" TREE \
+	"}\n  l: {" TREE ", install: /l}\n  s: {" TREE ", install: /opt/t/run/s}\n"      \
+	"  t: {" TREE ", install: /opt/t/lib}\n  o: {" TREE ", launcher: other}\n"       \
+	"install: {path: /opt/t/run, links: [/l/link]}\n"
+#define TREE_RULE(body) TREES "rules:\n- {when: {}, " body "}\n"
+#define NO_TREE(name) "payload '" name "' is no tree with 'install'; only those can be added"
+#define OF_SERVICE(path, name) "the directory '" path "' of '" name "' overlaps that of the service"
+
+static const struct bad bad_tree_rules[] = {
+	{TREE_RULE("use: tools-amd64, with: a"), "f:16:38: 'with' must be a list, not a string"},
+	{TREE_RULE("use: tools-amd64, with: []"), "f:16:38: 'with' is empty"},
+	{TREE_RULE("use: tools-amd64, with: [[a]]"),
+		"f:16:39: an item must be a string, not a list"},
+	{TREE_RULE("use: tools-amd64, with: [x]"),
+		"f:16:39: payload 'x' is not defined under 'payloads'"},
+	{TREE_RULE("use: tools-amd64, with: [a, a, a, a, a, a, a, a, a]"),
+		"f:16:38: 'with' has 9 items; at most 8 are allowed"},
+	{TREE_RULE("use: tools-amd64, with: [tools-amd64]"), "f:16:38: " NO_TREE("tools-amd64")},
+	{TREE_RULE("use: tools-amd64, with: [n]"), "f:16:38: " NO_TREE("n")},
+	{TREE_RULE("use: tools-amd64, with: [a, a]"),
+		"f:16:38: the directory '/a/b' of 'a' overlaps that of 'a'"},
+	{TREE_RULE("use: tools-amd64, with: [c, f, a]"),
+		"f:16:38: the directory '/a/b' of 'a' overlaps that of 'c'"},
+	{TREE_RULE("use: tools-amd64, with: [d]"), "f:16:38: " OF_SERVICE("/opt/t", "d")},
+	{TREE_RULE("use: tools-amd64, with: [s]"), "f:16:38: " OF_SERVICE("/opt/t/run/s", "s")},
+	{TREE_RULE("use: tools-amd64, with: [t]"), "f:16:38: " OF_SERVICE("/opt/t/lib", "t")},
+	{TREE_RULE("use: tools-amd64, with: [l]"),
+		"f:16:38: the directory '/l' of 'l' overlaps the link '/l/link'"},
+	{TREE_RULE("use: a"), "f:16:19: as the service, 'a' needs 'launcher: run', the name of the "
+			      "program at '/opt/t/run'"},
+	{TREE_RULE("use: o"), "f:16:19: as the service, 'o' needs 'launcher: run', the name of the "
+			      "program at '/opt/t/run'"},
+	{TREE_RULE("use: f"),
+		"f:16:19: as the service, 'f' must have 'install: /opt/t', or leave it out"},
 };
 
 #define PATH_ERROR(path, why) "f:4:9: '" path "' cannot be the path: " why
@@ -191,7 +282,7 @@ static const struct bad bad_rules[] = {
 	{HEAD "rules:\n- when: {}\n  use: [tools-amd64]\n",
 		"f:5:8: 'use' must be a string, not a list"},
 	{HEAD "rules:\n- when: {}\n  then: tools-amd64\n",
-		"f:5:3: unknown key 'then'; known keys: when, use, service, graft"},
+		"f:5:3: unknown key 'then'; known keys: when, use, service, graft, with"},
 	{HEAD "rules:\n- when: {}\n  use: tools-amd64\n  service: nobody\n",
 		"f:6:12: unknown service 'nobody'; known values: root, user, auto"},
 	{HEAD "rules:\n- {when: {}, use: tools-amd64, service: Root}\n",
@@ -257,6 +348,13 @@ static void test_conf_parse__refuses_payloads(void **state)
 {
 	(void)state;
 	assert_int_equal(check_table(bad_payloads, SB_ARRAY_SIZE(bad_payloads)), 0);
+}
+
+static void test_conf_parse__refuses_trees(void **state)
+{
+	(void)state;
+	assert_int_equal(check_table(bad_tree_payloads, SB_ARRAY_SIZE(bad_tree_payloads)), 0);
+	assert_int_equal(check_table(bad_tree_rules, SB_ARRAY_SIZE(bad_tree_rules)), 0);
 }
 
 static void test_conf_parse__refuses_paths(void **state)
@@ -443,6 +541,35 @@ static void test_conf_parse__reads_rules(void **state)
 	assert_string_equal(sb_buf_str(&text), "any container");
 }
 
+static void test_conf_parse__reads_trees(void **state)
+{
+	static const char text[] = TREES "rules:\n- {when: {os: linux}, use: d, with: [a, f]}\n"
+					 "- {when: {}, use: e}\n";
+	sb_auto(conf_freep) struct conf *conf = NULL;
+	struct sb_err err = SB_ERR_INIT;
+	const struct conf_payload *tree;
+
+	(void)state;
+	assert_int_equal(conf_parse(text, sizeof(text) - 1, "f", "/d", &conf, &err), 0);
+	tree = conf_payload_by_name(conf, "d");
+	assert_int_equal(tree->format, CONF_TREE);
+	assert_int_equal(tree->source, CONF_FILE);
+	assert_string_equal(tree->path, "/d/x");
+	assert_string_equal(tree->sha256, SHA);
+	assert_string_equal(tree->tree, SHA);
+	assert_string_equal(tree->install, "/opt/t");
+	assert_string_equal(tree->launcher, "run");
+	assert_int_equal(conf_payload_by_name(conf, "tools-amd64")->format, CONF_PROGRAM);
+	assert_null(conf_payload_by_name(conf, "n")->install);
+	assert_null(conf_payload_by_name(conf, "none"));
+	assert_ptr_equal(conf->rules[0].use, tree);
+	assert_ptr_equal(conf->rules[0].with[0], conf_payload_by_name(conf, "a"));
+	assert_ptr_equal(conf->rules[0].with[1], conf_payload_by_name(conf, "f"));
+	assert_null(conf->rules[0].with[2]);
+	assert_string_equal(conf->rules[1].use->name, "e");
+	assert_null(conf->rules[1].with);
+}
+
 static void test_conf_parse__has_defaults(void **state)
 {
 	sb_auto(conf_freep) struct conf *conf = NULL;
@@ -458,6 +585,9 @@ static void test_conf_parse__has_defaults(void **state)
 }
 
 static const char *const good[] = {
+	PAYLOAD("source: store, format: tar, sha256: " SHA ", tree: " SHA),
+	PAYLOAD(TREE ", install: /opt/a, launcher: a/.b/c"),
+	TREE_RULE("use: tools-amd64, with: [f, a]"),
 	INSTALL("path: /.hidden/program"),
 	INSTALL("path: /a/...b"),
 	INSTALL("path: /opt/x/y"),
@@ -535,6 +665,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_conf_parse__refuses_shapes),
 		cmocka_unit_test(test_conf_parse__refuses_payloads),
+		cmocka_unit_test(test_conf_parse__refuses_trees),
 		cmocka_unit_test(test_conf_parse__refuses_paths),
 		cmocka_unit_test(test_conf_parse__refuses_rules),
 		cmocka_unit_test(test_conf_parse__refuses_certain_ties),
@@ -545,6 +676,7 @@ int main(void)
 		cmocka_unit_test(test_conf_parse__bounds_rules),
 		cmocka_unit_test(test_conf_parse__reads_payloads),
 		cmocka_unit_test(test_conf_parse__reads_rules),
+		cmocka_unit_test(test_conf_parse__reads_trees),
 		cmocka_unit_test(test_conf_parse__has_defaults),
 		cmocka_unit_test(test_conf_parse__accepts),
 		cmocka_unit_test(test_conf_parse__accepts_the_manual_examples),

@@ -19,11 +19,13 @@ static const char text[] = "version: 1\n"
 			   "payloads:\n"
 			   "  tools-amd64: {source: embedded}\n"
 			   "  old: {source: file, path: sub/old, sha256: " SHA "}\n"
+			   "  tree: {source: file, path: t, sha256: " SHA ", format: tar,\n"
+			   "    tree: " SHA ", install: /opt/t, launcher: bin/run}\n"
 			   "install: {path: /a/b, links: [/c, /d]}\n"
 			   "start: [start-server, x]\n"
 			   "rules:\n"
 			   "  - {when: {os: linux, arch: [amd64, arm64], label: {k: [v, w], l: "
-			   "m}}, use: tools-amd64}\n"
+			   "m}}, use: tools-amd64, with: [tree]}\n"
 			   "  - {when: {os: linux}, use: old}\n";
 
 static void test_conf_parse__survives_each_failing_allocation(void **state)
