@@ -202,6 +202,13 @@ int receipt_read_install(
 	return 0;
 }
 
+static uint64_t read_count(const json_t *doc, const char *member)
+{
+	long long count = sb_json_int(doc, member, 0);
+
+	return count > 0 ? (uint64_t)count : 0;
+}
+
 int receipt_read_tree(
 	const json_t *doc, const char *tree, struct receipt_tree *ret, struct sb_err *err)
 {
@@ -219,8 +226,8 @@ int receipt_read_tree(
 			"the tree in the container is not the one delivered: it has the digest "
 			"%.12s…, delivered was %.12s…",
 			ret->tree, tree);
-	ret->files = (uint64_t)sb_json_int(doc, WIRE_FILES, 0);
-	ret->bytes = (uint64_t)sb_json_int(doc, WIRE_BYTES, 0);
+	ret->files = read_count(doc, WIRE_FILES);
+	ret->bytes = read_count(doc, WIRE_BYTES);
 	if (common.aside_count)
 		strcpy(ret->aside, common.aside[0]);
 	return 0;
@@ -263,6 +270,7 @@ static int read_trees(const json_t *doc, struct receipt_status *ret, struct sb_e
 	const json_t *list = sb_json_at(doc, WIRE_TREES), *item;
 	size_t i;
 
+	ret->tree_count = 0;
 	if (list && (!json_is_array(list) || json_array_size(list) > RECEIPT_TREES_MAX))
 		return garbled("its receipt is incomplete", err);
 	json_array_foreach (list, i, item)

@@ -39,8 +39,8 @@ struct receipt_tree {
 /* A tree that is recorded in the container, as it is now. */
 struct receipt_tree_found {
 	char path[RECEIPT_PATH_SIZE];
-	char name[72];
-	char tree[65]; /* "": it has changed */
+	char name[256]; /* that of the rules, or of the directory */
+	char tree[65];	/* "": it has changed */
 	bool service;
 };
 enum { RECEIPT_TREES_MAX = 16 };
