@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "engine/buf.h"
 #include "payloads/receipt.h"
 
 #include "payloads/lib/wire.h"
@@ -463,6 +464,183 @@ static void test_receipt_read_status__refuses_short_digests(void **state)
 	}
 }
 
+/* ---- trees ---- */
+
+#define OTHER_SHA "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
+#define UNPACKED HEAD "\"ok\":true,\"was\":\"absent\","
+#define TREE_OF(sha) "\"tree\":\"" sha "\""
+
+static void test_receipt_read_tree__reads_ours(void **state)
+{
+	static const struct {
+		const char *members;
+		enum wire_was was;
+		const char *tree, *aside;
+		uint64_t files, bytes;
+	} rows[] = {
+		{"\"was\":\"absent\"," TREE_OF(SHA) ",\"files\":3,\"bytes\":4294967296", WAS_ABSENT,
+			SHA, "", 3, UINT64_C(4) << 30},
+		{"\"was\":\"same\"," TREE_OF(SHA), WAS_SAME, SHA, "", 0, 0},
+		{"\"was\":\"other\"," TREE_OF(SHA) ",\"files\":-1,\"bytes\":-1", WAS_OTHER, SHA, "",
+			0, 0},
+		{"\"was\":\"absent\"," TREE_OF(SHA) ",\"files\":\"x\",\"bytes\":1e9", WAS_ABSENT,
+			SHA, "", 0, 0},
+		{"\"was\":\"absent\"," TREE_OF(SHA) ",\"aside\":[\"/a.sbinject-aside-01234567\"]",
+			WAS_ABSENT, SHA, "/a.sbinject-aside-01234567", 0, 0},
+		{"\"was\":\"user\"", WAS_USERS, "", "", 0, 0},
+		{"\"was\":\"kind\"", WAS_KIND, "", "", 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(rows); i++) {
+		struct receipt_tree tree;
+		struct sb_err err = SB_ERR_INIT;
+		char line[512];
+		json_auto_t *doc = NULL;
+
+		memset(&tree, 0xff, sizeof(tree));
+		snprintf(line, sizeof(line), HEAD "\"ok\":true,%s}", rows[i].members);
+		doc = parse(line, &err);
+		assert_int_equal(receipt_read_tree(doc, SHA, &tree, &err), 0);
+		assert_int_equal(tree.was, rows[i].was);
+		assert_string_equal(tree.tree, rows[i].tree);
+		assert_string_equal(tree.aside, rows[i].aside);
+		assert_int_equal(tree.files, rows[i].files);
+		assert_int_equal(tree.bytes, rows[i].bytes);
+	}
+}
+
+static void test_receipt_read_tree__refuses_odd_ones(void **state)
+{
+	static const char *const lines[] = {
+		HEAD "\"ok\":true}",
+		HEAD "\"ok\":true," TREE_OF(SHA) "}",
+		HEAD "\"ok\":true,\"was\":\"there\"," TREE_OF(SHA) "}",
+		HEAD "\"ok\":true,\"was\":7," TREE_OF(SHA) "}",
+		HEAD "\"ok\":true,\"was\":\"same\"}",
+		HEAD "\"ok\":true,\"send\":true}",
+		UNPACKED "\"tree\":null}",
+		UNPACKED "\"tree\":\"0123\"}",
+		UNPACKED TREE_OF(SHA "0") "}",
+		UNPACKED "\"tree\":[\"" SHA "\"]}",
+		UNPACKED TREE_OF(SHA) ",\"aside\":\"/a.sbinject-aside-01234567\"}",
+		UNPACKED TREE_OF(SHA) ",\"aside\":[\"/etc\"]}",
+		UNPACKED TREE_OF(SHA) ",\"aside\":[1]}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(lines); i++) {
+		struct sb_err err = SB_ERR_INIT;
+		json_auto_t *doc = parse(lines[i], &err);
+		struct receipt_tree tree;
+
+		assert_non_null(doc);
+		assert_int_equal(receipt_read_tree(doc, SHA, &tree, &err), -1);
+		assert_int_equal(err.code, SB_MISMATCH);
+		assert_string_equal(err.text,
+			"what answered in the container is not our program: its receipt is "
+			"incomplete");
+	}
+}
+
+static void test_receipt_read_tree__names_both_digests(void **state)
+{
+	struct sb_err err = SB_ERR_INIT;
+	json_auto_t *doc = parse(UNPACKED TREE_OF(OTHER_SHA) "}", &err);
+	struct receipt_tree tree;
+
+	(void)state;
+	assert_int_equal(receipt_read_tree(doc, SHA, &tree, &err), -1);
+	assert_int_equal(err.code, SB_MISMATCH);
+	assert_string_equal(err.text,
+		"the tree in the container is not the one delivered: it has the digest "
+		"fedcba987654…, delivered was 0123456789ab…");
+}
+
+/* A status with so many trees, each of which is that. */
+static json_t *parse_trees(const char *tree, int count, struct sb_err *err)
+{
+	sb_autobuf struct sb_buf line = SB_BUF_INIT(1 << 20);
+
+	assert_int_equal(
+		sb_buf_adds(&line,
+			HEAD "\"ok\":true,\"release\":\"1\",\"server\":{\"running\":false},"
+			     "\"trees\":[",
+			err),
+		0);
+	for (int i = 0; i < count; i++)
+		assert_int_equal(sb_buf_addf(&line, err, "%s%s", i ? "," : "", tree), 0);
+	assert_int_equal(sb_buf_adds(&line, "]}", err), 0);
+	return parse(sb_buf_str(&line), err);
+}
+
+#define A_TREE "{\"path\":\"/opt/t\",\"name\":\"t\",\"service\":true," TREE_OF(SHA) "}"
+#define TEN "aaaaaaaaaa"
+#define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+
+static void test_receipt_read_status__reads_trees(void **state)
+{
+	static const struct {
+		const char *tree;
+		const char *path, *name, *digest;
+		bool service;
+	} rows[] = {
+		{A_TREE, "/opt/t", "t", SHA, true},
+		{"{\"path\":\"/opt/t\",\"name\":\"\",\"tree\":null}", "/opt/t", "", "", false},
+		{"{\"path\":\"\\u001b[2J\",\"name\":\"a\\nb\",\"tree\":null}", "\\x1b[2J",
+			"a\\x0ab", "", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(rows); i++) {
+		struct receipt_status status;
+		struct sb_err err = SB_ERR_INIT;
+		json_auto_t *doc = parse_trees(rows[i].tree, RECEIPT_TREES_MAX, &err);
+
+		memset(&status, 0xff, sizeof(status));
+		assert_int_equal(receipt_read_status(doc, &status, &err), 0);
+		assert_int_equal(status.tree_count, RECEIPT_TREES_MAX);
+		for (size_t k = 0; k < status.tree_count; k++) {
+			assert_string_equal(status.trees[k].path, rows[i].path);
+			assert_string_equal(status.trees[k].name, rows[i].name);
+			assert_string_equal(status.trees[k].tree, rows[i].digest);
+			assert_int_equal(status.trees[k].service, rows[i].service);
+		}
+	}
+}
+
+static void test_receipt_read_status__refuses_odd_trees(void **state)
+{
+	static const struct {
+		const char *tree;
+		int count;
+	} rows[] = {
+		{A_TREE, RECEIPT_TREES_MAX + 1},
+		{"7", 1},
+		{"[]", 1},
+		{"{}", 1},
+		{"{\"path\":\"/opt/t\"," TREE_OF(SHA) "}", 1},
+		{"{\"name\":\"t\"," TREE_OF(SHA) "}", 1},
+		{"{\"path\":7,\"name\":\"t\"," TREE_OF(SHA) "}", 1},
+		{"{\"path\":\"/opt/t\",\"name\":\"t\"}", 1},
+		{"{\"path\":\"/opt/t\",\"name\":\"t\",\"tree\":\"12\"}", 1},
+		{"{\"path\":\"/opt/t\",\"name\":\"t\",\"tree\":7}", 1},
+		{"{\"path\":\"/" HUNDRED HUNDRED HUNDRED TEN TEN "\",\"name\":\"t\",\"tree\":null}",
+			1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SB_ARRAY_SIZE(rows); i++) {
+		struct receipt_status status = {0};
+		struct sb_err err = SB_ERR_INIT;
+		json_auto_t *doc = parse_trees(rows[i].tree, rows[i].count, &err);
+
+		assert_non_null(doc);
+		assert_int_equal(receipt_read_status(doc, &status, &err), -1);
+		assert_int_equal(err.code, SB_MISMATCH);
+	}
+}
+
 static void test_receipt_read_graft__tells_what_is_there(void **state)
 {
 	static const struct {
@@ -514,6 +692,11 @@ int main(void)
 		cmocka_unit_test(test_receipt_read_status__reads_ours),
 		cmocka_unit_test(test_receipt_read_status__refuses_odd_ones),
 		cmocka_unit_test(test_receipt_read_status__refuses_short_digests),
+		cmocka_unit_test(test_receipt_read_tree__reads_ours),
+		cmocka_unit_test(test_receipt_read_tree__refuses_odd_ones),
+		cmocka_unit_test(test_receipt_read_tree__names_both_digests),
+		cmocka_unit_test(test_receipt_read_status__reads_trees),
+		cmocka_unit_test(test_receipt_read_status__refuses_odd_trees),
 		cmocka_unit_test(test_receipt_read_graft__tells_what_is_there),
 	};
 
