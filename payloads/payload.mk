@@ -125,7 +125,7 @@ $(PB)/adversary: $(wildcard t/adversary/*.[ch]) $(PB)/toolchain/$(ADVERSARY_ARCH
 		-s -o $@.new $(filter %.c,$^) && mv $@.new $@
 
 # libFuzzer. A fuzzer's own definitions stand in for what it does not want of the library.
-PAYLOAD_FUZZERS := chunk editor lib mcp methods pipe proxy rpc spec terminal user
+PAYLOAD_FUZZERS := chunk editor intake lib mcp methods pipe proxy rpc spec terminal user
 PAYLOAD_FUZZ_DIR := $(B)/payloads/fuzz
 PAYLOAD_FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 PAYLOAD_FUZZ_OBJ := $(PAYLOAD_TEST_OBJ:$(PAYLOAD_TEST_DIR)/%=$(PAYLOAD_FUZZ_DIR)/%)
