@@ -39,6 +39,7 @@ struct install {
 	char **env; /* the container's; ours is empty */
 
 	json_t *old_state; /* NULL: first installation */
+	json_t *trees;	   /* recorded, NULL: none */
 	json_t *state;
 	json_t *made_links; /* by this run, also in state */
 	json_t *sure_links; /* of earlier runs */
@@ -47,7 +48,6 @@ struct install {
 	char home_aside[NAME_MAX + 1]; /* what was in the way of a home beside which we came */
 	char old_current[SHA256_HEX];
 	char old_server[PATH_MAX]; /* where the home led to, or "" */
-	bool has_tree;		   /* a tree is the service */
 	bool found_place;	   /* the server directory was there before */
 	bool stopped_old, started;
 	json_t *server; /* what the running server says of itself */
@@ -140,7 +140,9 @@ static int prepare_state(struct install *in, struct fail *fail)
 		"server_dir", dir, "dir_mode", dir_mode, "parents",
 		copy_array(in->old_state, "parents"), "aside", copy_array(in->old_state, "aside"),
 		"links", copy_array(in->old_state, "links"));
-	if (!in->state || !in->made_links)
+	if (!in->state || !in->made_links ||
+		trees_share_all_parents(in->trees, in->spec.path, get_array(in->state, "parents")) <
+			0)
 		return fail_sys(fail, ENOMEM, "cannot record the installation");
 	in->notes = (struct files_notes){
 		get_array(in->state, "parents"), get_array(in->state, "aside"), save_state};
@@ -428,13 +430,9 @@ static int report(struct install *in)
 
 static int read_home(struct install *in, struct fail *fail)
 {
-	json_t *trees = NULL;
-
 	if (home_read_state(&in->home, &in->old_state, fail) < 0 ||
-		home_read_trees(&in->home, &trees, fail) < 0)
+		home_read_trees(&in->home, &in->trees, fail) < 0)
 		return -1;
-	in->has_tree = trees_service(trees) != NULL;
-	json_decref(trees);
 	if (!home_read_current(&in->home, in->old_current))
 		in->old_current[0] = '\0';
 	home_read_server(&in->home, in->old_server);
@@ -468,7 +466,7 @@ static int run(const struct cli *cli)
 		return receipt_fail(&in.spec, &fail);
 	if (!in.spec.own_home && home_has_user(&in.home)) {
 		status = report_other(&in, WAS_USERS);
-	} else if (in.has_tree) {
+	} else if (trees_service(in.trees)) {
 		status = report_other(&in, WAS_KIND);
 	} else if (attempt(&in, &fail) < 0) {
 		undo(&in);

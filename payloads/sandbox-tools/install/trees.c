@@ -40,6 +40,49 @@ const char *trees_service(const json_t *trees)
 	return NULL;
 }
 
+/* ---- directories made above ---- */
+
+static bool is_above(const char *dir, const char *path)
+{
+	size_t len = strlen(dir);
+
+	return !strncmp(dir, path, len) && path[len] == '/';
+}
+
+static bool is_in(const json_t *paths, const json_t *path)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach ((json_t *)paths, i, one)
+		if (json_equal(one, path))
+			return true;
+	return false;
+}
+
+int trees_share_parents(const json_t *record, const char *path, json_t *parents)
+{
+	json_t *dir;
+	size_t i;
+
+	json_array_foreach (json_object_get(record, "parents"), i, dir)
+		if (is_above(json_string_value(dir), path) && !is_in(parents, dir) &&
+			json_array_append(parents, dir) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+int trees_share_all_parents(const json_t *trees, const char *path, json_t *parents)
+{
+	const char *other;
+	json_t *tree;
+
+	json_object_foreach ((json_t *)trees, other, tree)
+		if (trees_share_parents(tree, path, parents) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
 /* ---- processes ---- */
 
 static bool runs_from(const char *pid, const char *path)
@@ -188,14 +231,17 @@ int trees_erase(const struct home *home, bool service_only, int *removed, struct
 
 /* ---- listing ---- */
 
-static json_t *survey_of(const char *path)
+/* Its digest, null if that is not the recorded one. */
+static json_t *survey_of(const char *path, const json_t *tree)
 {
 	char leaf[NAME_MAX + 1];
 	int parent = tree_open_parent(path, leaf, NULL);
 	int dir = parent < 0 ? parent : tree_open_dir(parent, leaf);
 	struct fail ignored = FAIL_INIT;
+	const char *recorded = get(tree, WIRE_TREE);
 	struct survey survey;
-	bool sound = dir >= 0 && files_is_own_dir(dir) && survey_run(dir, &survey, &ignored) == 0;
+	bool sound = recorded && dir >= 0 && files_is_own_dir(dir) &&
+		     survey_run(dir, &survey, &ignored) == 0 && !strcmp(survey.hex, recorded);
 
 	io_close(&dir);
 	io_close(&parent);
@@ -218,7 +264,7 @@ json_t *trees_list(const struct home *home)
 				list, json_pack("{s:s, s:s, s:b, s:o}", WIRE_PATH, path,
 					      WIRE_NAME_OF, name ? name : "", WIRE_SERVICE,
 					      json_is_true(json_object_get(tree, WIRE_SERVICE)),
-					      WIRE_TREE, survey_of(path)));
+					      WIRE_TREE, survey_of(path, tree)));
 	}
 	json_decref(trees);
 	return list;

@@ -20,6 +20,11 @@
 /* The path of the tree that is the service, NULL if there is none. */
 const char *trees_service(const json_t *trees);
 
+/* Adds to 'parents' those that 'record' (of a tree, or the home's state) has of the directories
+   above 'path': whichever goes last is to remove them. 0 or -ENOMEM. */
+int trees_share_parents(const json_t *record, const char *path, json_t *parents);
+int trees_share_all_parents(const json_t *trees, const char *path, json_t *parents);
+
 /* Ends every process that runs a program of the directory, first by SIGTERM. */
 void trees_end_processes(const char *path);
 

@@ -43,6 +43,7 @@ struct unpack {
 	bool had_current;
 
 	struct files_notes notes;
+	size_t old_parents; /* in the notes, made before */
 	json_t *aside;
 	int parent;
 	char leaf[NAME_MAX + 1], staging[sizeof(WIRE_STAGING_PREFIX) + 32];
@@ -127,8 +128,12 @@ static int write_intent(struct unpack *un, struct fail *fail)
 	if (json_object_size(un->trees) > TREES_MAX)
 		return fail_code(fail, FAIL_OCCUPIED,
 			"there are %d trees already; remove some first", TREES_MAX);
-	un->notes =
-		(struct files_notes){json_object_get(un->tree, "parents"), un->aside, save_trees};
+	parents = json_object_get(un->tree, "parents");
+	if (trees_share_parents(un->state, un->spec.path, parents) < 0 ||
+		trees_share_all_parents(un->old_trees, un->spec.path, parents) < 0)
+		return fail_sys(fail, ENOMEM, "cannot record the tree");
+	un->notes = (struct files_notes){parents, un->aside, save_trees};
+	un->old_parents = json_array_size(parents);
 	return home_write_trees(&un->home, un->trees, fail);
 }
 
@@ -316,7 +321,6 @@ static int attempt(struct unpack *un, struct fail *fail)
 static void undo(struct unpack *un)
 {
 	struct fail ignored = FAIL_INIT;
-	size_t had = json_array_size(json_object_get(un->was, "parents"));
 	int removed = 0;
 
 	if ((un->swapped || un->placed) && is_service(un))
@@ -328,7 +332,7 @@ static void undo(struct unpack *un)
 	if (un->parent >= 0)
 		tree_clear(un->parent, un->staging);
 	files_put_back(un->aside, 0);
-	files_remove_parents(un->notes.parents, had);
+	files_remove_parents(un->notes.parents, un->old_parents);
 	home_write_trees(&un->home, un->old_trees, &ignored);
 	settle_undo(&un->own);
 	if (un->swapped && is_service(un))
