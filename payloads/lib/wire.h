@@ -115,9 +115,7 @@ enum wire_when { WIRE_WHENS(WIRE_NAME) };
 #define WIRE_PATH_OK "path_ok"
 #define WIRE_SERVER "server"
 #define WIRE_RUNNING "running"
-#define WIRE_TREES                                                                     \
-	"trees" /* each with WIRE_PATH, WIRE_NAME_OF, WIRE_TREE as it is, WIRE_SERVICE \
-		 */
+#define WIRE_TREES "trees" /* each: WIRE_PATH, WIRE_NAME_OF, WIRE_SERVICE, WIRE_TREE or null */
 
 /* of uninstall */
 #define WIRE_REMOVED "removed" /* number of things */

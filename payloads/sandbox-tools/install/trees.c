@@ -231,21 +231,21 @@ int trees_erase(const struct home *home, bool service_only, int *removed, struct
 
 /* ---- listing ---- */
 
-/* Its digest, null if that is not the recorded one. */
-static json_t *survey_of(const char *path, const json_t *tree)
+/* The digest of what was put there, if that is still what is there. */
+static json_t *proved(const char *path, const json_t *tree)
 {
+	const char *recorded = get(tree, WIRE_TREE);
 	char leaf[NAME_MAX + 1];
 	int parent = tree_open_parent(path, leaf, NULL);
 	int dir = parent < 0 ? parent : tree_open_dir(parent, leaf);
 	struct fail ignored = FAIL_INIT;
-	const char *recorded = get(tree, WIRE_TREE);
 	struct survey survey;
-	bool sound = recorded && dir >= 0 && files_is_own_dir(dir) &&
-		     survey_run(dir, &survey, &ignored) == 0 && !strcmp(survey.hex, recorded);
+	bool same = dir >= 0 && files_is_own_dir(dir) && survey_run(dir, &survey, &ignored) == 0 &&
+		    recorded && !strcmp(recorded, survey.hex);
 
 	io_close(&dir);
 	io_close(&parent);
-	return sound ? json_string(survey.hex) : json_null();
+	return same ? json_string(recorded) : json_null();
 }
 
 json_t *trees_list(const struct home *home)
@@ -264,7 +264,7 @@ json_t *trees_list(const struct home *home)
 				list, json_pack("{s:s, s:s, s:b, s:o}", WIRE_PATH, path,
 					      WIRE_NAME_OF, name ? name : "", WIRE_SERVICE,
 					      json_is_true(json_object_get(tree, WIRE_SERVICE)),
-					      WIRE_TREE, survey_of(path, tree)));
+					      WIRE_TREE, proved(path, tree)));
 	}
 	json_decref(trees);
 	return list;

@@ -39,8 +39,8 @@ int trees_erase(const struct home *home, bool service_only, int *removed, struct
 /* Removes those of an array of paths, and the home if it is for nothing else: as trees_erase(). */
 int trees_discard(struct home *home, const json_t *paths, int *removed, struct fail *fail);
 
-/* For a receipt: an array of what is there now, each with the digest that it has, or null for one
-   that has changed. */
+/* For a receipt: an array of all that are recorded, each with its digest, or null for one that is
+   not there any more as it was put there. */
 json_t *trees_list(const struct home *home);
 
 #endif
