@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 
 #include "cmd/out.h"
+#include "payloads/treefile.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,16 +28,54 @@ static int print_ties(const struct conf *conf, struct sb_err *err)
 	return 0;
 }
 
-/* What a rule would come to, whatever the container. Which embedded payloads there are depends on
-   how sbinject was built, so that one that is not there is no mistake of the rules. */
+/* Which embedded payloads there are depends on how sbinject was built, so that one that is not
+   there is no mistake of the rules. */
+static int check_program(const struct conf_payload *payload, struct sb_err *err)
+{
+	sb_auto(payload_bytes_release) struct payload_bytes bytes = PAYLOAD_BYTES_INIT;
+
+	if (payload_load(payload, &bytes, err) < 0 && err->code != SB_UNSUPPORTED)
+		return -1;
+	sb_err_clear(err);
+	return 0;
+}
+
+/* Nor is an archive that is still to come into the store. */
+static int check_archive(const struct conf_payload *payload, struct sb_err *err)
+{
+	const struct store_want want = {
+		.name = payload->name, .sha256 = payload->sha256, .path = payload->path};
+	sb_auto(store_found_release) struct store_found found = STORE_FOUND_INIT;
+	struct treefile file = {.launcher = payload->launcher};
+	struct treefile_facts facts;
+	int missing = store_find(&want, &found, err);
+
+	if (missing > 0 && payload->source == CONF_STORE)
+		return 0;
+	if (missing > 0)
+		return sb_err_set(err, SB_USAGE, "payload '%s': no such file '%s'", payload->name,
+			payload->path);
+	file.source = (struct eng_untar_source){
+		found.place, found.bytes.fd, found.bytes.offset, found.bytes.size};
+	if (missing < 0 || treefile_survey(&file, &facts, err) < 0)
+		return -1;
+	if (strcmp(facts.tree, payload->tree) != 0)
+		return sb_err_set(err, SB_MISMATCH,
+			"payload '%s' is not the pinned one: what is in it has the digest %s, the "
+			"rules ask for %s",
+			payload->name, facts.tree, payload->tree);
+	return 0;
+}
+
+/* What a rule would come to, whatever the container. */
 static int print_flaws(const struct conf *conf, struct sb_err *err)
 {
 	for (size_t i = 0; i < conf->payload_count; i++) {
-		sb_auto(payload_bytes_release) struct payload_bytes bytes = PAYLOAD_BYTES_INIT;
 		const struct conf_payload *payload = &conf->payloads[i];
 		struct sb_err why = SB_ERR_INIT;
 
-		if (payload_load(payload, &bytes, &why) == 0 || why.code == SB_UNSUPPORTED)
+		if ((payload->format == CONF_TREE ? check_archive : check_program)(payload, &why) ==
+			0)
 			continue;
 		if (why.code == SB_FAILED) {
 			*err = why;
