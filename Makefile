@@ -247,6 +247,7 @@ format:
 # ---- installation ----
 
 MANPAGES := $(wildcard man/*.[1-8])
+EXAMPLES := $(wildcard conf/examples/*)
 
 install: all
 	install -s -D -m 755 $(B)/sbinject $(DESTDIR)$(PREFIX)/bin/sbinject
@@ -261,12 +262,15 @@ install: all
 		$(DESTDIR)$(PREFIX)/share/doc/sbinject/sbinject.yaml.example
 	install -D -m 644 t/interop/sbinject_adapter.py \
 		$(DESTDIR)$(PREFIX)/share/doc/sbinject/sbinject_adapter.py
+	install -d $(DESTDIR)$(PREFIX)/share/doc/sbinject/examples
+	cp $(EXAMPLES) $(DESTDIR)$(PREFIX)/share/doc/sbinject/examples
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/sbinject $(addprefix $(DESTDIR)$(PREFIX)/share/,\
 		bash-completion/completions/sbinject zsh/site-functions/_sbinject \
 		fish/vendor_completions.d/sbinject.fish doc/sbinject/sbinject.yaml.example \
-		doc/sbinject/sbinject_adapter.py doc/sbinject/THIRD-PARTY)
+		doc/sbinject/sbinject_adapter.py doc/sbinject/THIRD-PARTY \
+		$(EXAMPLES:conf/%=doc/sbinject/%))
 	@for m in $(MANPAGES); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$${m##*/}; done
 
 dist:
