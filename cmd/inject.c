@@ -249,7 +249,7 @@ const struct cmd cmd_inject = {
 		"and verifies that the running service is the one it chose. If the container\n"
 		"already has that payload, it is only checked. A container may be given by\n"
 		"name, id or unique id prefix. A failed run leaves nothing behind.\n",
-	.opts = OPTS_DELIVER | OPTS_EACH | OPT(DRY_RUN) | OPT(START),
+	.opts = OPTS_DELIVER | OPTS_TREES | OPTS_EACH | OPT(DRY_RUN) | OPT(START),
 	.min_args = 1,
 	.max_args = -1,
 	.default_timeout_s = 60,

@@ -60,7 +60,9 @@ _Static_assert(OPT_COUNT <= 64, "an option is a bit of an opt_set");
 #define OPTS_EACH (OPT(JOBS) | OPT(JSON) | OPT(QUIET))
 #define OPTS_RULES (OPTS_ENGINE | OPT(CONFIG) | OPT(CLIENT) | OPT(REQUIRE) | OPT(NO_PAUSE))
 /* By those that put a program into a container. */
-#define OPTS_DELIVER (OPTS_RULES | OPT(GRAFT) | OPT(WITH) | OPT(TREE))
+#define OPTS_DELIVER (OPTS_RULES | OPT(GRAFT))
+/* By those for which trees matter. */
+#define OPTS_TREES (OPT(WITH) | OPT(TREE))
 
 struct opt_spec {
 	char letter; /* 0: long form only */

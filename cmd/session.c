@@ -48,6 +48,7 @@ struct plan_opts cmd_plan_opts(const struct cmd_env *env, const struct cmd_sessi
 		.key = &session->key,
 		.trees = session->trees.all,
 		.tree_count = session->trees.count,
+		.unpack = env->cmd == &cmd_inject,
 	};
 }
 

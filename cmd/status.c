@@ -127,7 +127,7 @@ const struct cmd cmd_status = {
 	.summary = "check that the service is there, is the right one and answers",
 	.help = "Starts and changes nothing. Exit code 0: healthy. 7: not injected, or the\n"
 		"service does not run. 6: not the version that this sbinject would inject.\n",
-	.opts = OPTS_DELIVER | OPTS_EACH,
+	.opts = OPTS_DELIVER | OPTS_TREES | OPTS_EACH,
 	.min_args = 1,
 	.max_args = -1,
 	.default_timeout_s = 30,

@@ -254,8 +254,8 @@ static int load_payload(struct plan *plan, struct sb_err *err)
 	return 0;
 }
 
-static int open_tree(
-	struct plan *plan, const struct conf_payload *what, const char *path, struct sb_err *err)
+static int add_tree(struct plan *plan, const struct conf_payload *what, const char *path,
+	bool unpack, struct sb_err *err)
 {
 	struct plan_tree *tree = &plan->trees[plan->tree_count];
 	const struct store_want want = {
@@ -263,7 +263,7 @@ static int open_tree(
 
 	*tree = (struct plan_tree){what, path, STORE_FOUND_INIT};
 	plan->tree_count++;
-	return store_need(&want, &tree->archive, err);
+	return unpack ? store_need(&want, &tree->archive, err) : 0;
 }
 
 static size_t count_with(const struct conf_rule *rule)
@@ -294,10 +294,11 @@ static int choose_trees(struct plan *plan, const struct plan_opts *opts, struct 
 		return sb_err_nomem(err);
 	if (conf_check_trees(plan->conf, chosen, count, err) < 0)
 		return -1;
-	if (plan->service_is_tree && open_tree(plan, plan->rule->use, plan->service_dir, err) < 0)
+	if (plan->service_is_tree &&
+		add_tree(plan, plan->rule->use, plan->service_dir, opts->unpack, err) < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++)
-		if (open_tree(plan, chosen[i], chosen[i]->install, err) < 0)
+		if (add_tree(plan, chosen[i], chosen[i]->install, opts->unpack, err) < 0)
 			return -1;
 	return 0;
 }

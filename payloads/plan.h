@@ -30,13 +30,14 @@ struct plan_opts {
 	bool no_pause;				 /* --no-pause */
 	const struct conf_payload *const *trees; /* --with, --tree: besides those of the rule */
 	size_t tree_count;
+	bool unpack; /* the trees are to be unpacked, so that their archives are needed */
 };
 
 /* A tree of files that is to be unpacked in the container. */
 struct plan_tree {
 	const struct conf_payload *what; /* borrowed */
 	const char *path;		 /* of its directory; borrowed */
-	struct store_found archive;
+	struct store_found archive;	 /* if they are to be unpacked */
 };
 
 struct plan {
