@@ -23,10 +23,8 @@
 #define WIRE_USER_NAME "user"		     /* in root's home: what that user runs */
 #define WIRE_SERVER_NAME ".server"	     /* beside a program: where its server is */
 #define WIRE_KEPT_PREFIX "run-"		     /* and 64 hex digits */
-#define WIRE_STAGING_PREFIX                                                                   \
-	".sbinject-tree-"		   /* and 32 hex digits: a tree that is not whole yet \
-					    */
-#define WIRE_ASIDE_MARK ".sbinject-aside-" /* and 8 hex digits, behind a name */
+#define WIRE_STAGING_PREFIX ".sbinject-tree-" /* and 32 hex digits: a tree not yet whole */
+#define WIRE_ASIDE_MARK ".sbinject-aside-"    /* and 8 hex digits, behind a name */
 
 /* ---- commands ---- */
 
