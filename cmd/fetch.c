@@ -38,10 +38,9 @@ static struct fetch_opts fetch_opts_of(const struct cmd_env *env)
 
 static const char *result_of(const struct fetched *fetched)
 {
-	if (!fetched->from[0] || fetched->found.tier == STORE_CACHE)
-		return fetched->found.tier != STORE_FETCHED && fetched->from[0] ? "copied"
-										: "already";
-	return "fetched";
+	if (fetched->found.tier == STORE_FETCHED)
+		return "fetched";
+	return fetched->from[0] ? "copied" : "already";
 }
 
 static void print(const struct upstream *one, const struct fetched *fetched)

@@ -509,8 +509,11 @@ static int copy_to(const struct store_dir *dir, const struct store_want *want,
 				bytes_copy(&found.bytes, found.place, &sink, hex, err) < 0 ||
 				store_slot_keep(&slot, found.place, err) < 0))
 		return -1;
+	if (store_dir_find(dir, want, &ret->found, err) != 0)
+		return -1;
+	ret->found.tier = found.tier;
 	snprintf(ret->from, sizeof(ret->from), "%.299s", found.place);
-	return store_dir_find(dir, want, &ret->found, err);
+	return 0;
 }
 
 int fetch_need(const struct store_want *want, const struct fetch_opts *opts, struct fetched *ret,
