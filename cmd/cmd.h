@@ -89,6 +89,9 @@ const char *cmd_where(const struct plan *plan, enum wire_placed placed, char *te
 /* For `adopted_by` in JSON: which releases of inspect_ai use the program as it is placed. */
 const char *cmd_adopted_by(enum wire_placed placed);
 
+/* How archives are fetched: what --from, --mirror, --index and --output say, and progress. */
+struct fetch_opts cmd_fetch_opts(const struct cmd_env *env);
+
 /* ---- trees of files (trees.c) ---- */
 
 /* Those of --with and --tree, for every container. */
@@ -119,6 +122,7 @@ struct cmd_session {
 	struct key key;
 	struct eng_client *client;
 	struct cmd_trees trees;
+	struct fetch_opts fetch;
 };
 
 #define CMD_SESSION_INIT                      \

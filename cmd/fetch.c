@@ -21,7 +21,7 @@ static void on_wait(const char *name)
 	out_note(name, "another sbinject is fetching it; waiting for that");
 }
 
-static struct fetch_opts fetch_opts_of(const struct cmd_env *env)
+struct fetch_opts cmd_fetch_opts(const struct cmd_env *env)
 {
 	const char *mirror = env->opts.text[OPT_MIRROR];
 
@@ -88,7 +88,7 @@ static int fetch_one(const struct cmd_env *env, const struct choice *choice,
 {
 	sb_auto(fetched_release) struct fetched fetched = FETCHED_INIT;
 	struct store_want want = choice_want(env, one);
-	struct fetch_opts opts = fetch_opts_of(env);
+	struct fetch_opts opts = cmd_fetch_opts(env);
 	bool may_miss = choice_may_miss(choice, one) || (!choice->named && opts.from);
 	int missing;
 
@@ -109,7 +109,7 @@ static int fetch_one(const struct cmd_env *env, const struct choice *choice,
 static int fetch(const struct cmd_env *env, struct sb_err *err)
 {
 	sb_auto(choice_release) struct choice choice = CHOICE_INIT;
-	struct fetch_opts opts = fetch_opts_of(env);
+	struct fetch_opts opts = cmd_fetch_opts(env);
 	size_t missed = 0;
 
 	if (choice_make(env, &choice, err) < 0)

@@ -141,7 +141,7 @@ static void tell_trees(const struct plan *plan, const struct receipt_tree *trees
 		json_array_append_new(list,
 			json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I}", "name",
 				tree->what->name, "path", tree->path, "result", words[trees[i].was],
-				"tree", trees[i].tree, "sha256", tree->what->sha256, "source",
+				"tree", trees[i].tree, "sha256", tree->sha256, "source",
 				store_tier_name(tree->archive.tier), "files",
 				(json_int_t)trees[i].files, "bytes", (json_int_t)trees[i].bytes));
 		if (trees[i].aside[0])
@@ -249,7 +249,7 @@ const struct cmd cmd_inject = {
 		"and verifies that the running service is the one it chose. If the container\n"
 		"already has that payload, it is only checked. A container may be given by\n"
 		"name, id or unique id prefix. A failed run leaves nothing behind.\n",
-	.opts = OPTS_DELIVER | OPTS_TREES | OPTS_EACH | OPT(DRY_RUN) | OPT(START),
+	.opts = OPTS_DELIVER | OPTS_TREES | OPTS_EACH | OPTS_FETCH | OPT(DRY_RUN) | OPT(START),
 	.min_args = 1,
 	.max_args = -1,
 	.default_timeout_s = 60,

@@ -15,6 +15,7 @@ const struct opt_spec opt_specs[OPT_COUNT] = {
 	[OPT_GRAFT] = {0, "graft", NULL, "allow a helper container for a read-only root"},
 	[OPT_WITH] = {0, "with", "NAME,...", "also put these trees of the rules file there"},
 	[OPT_TREE] = {0, "tree", "DIR=FILE", "also unpack this archive there, as DIR"},
+	[OPT_FETCH] = {0, "fetch", NULL, "get archives of trees that are not on this host"},
 	[OPT_NO_PAUSE] = {0, "no-pause", NULL, "never pause the container, even if that is unsafe"},
 	[OPT_TIMEOUT] = {'t', "timeout", "SECONDS", "time limit; 0: none"},
 	[OPT_JOBS] = {'j', "jobs", "N", "containers to work on at once (default 4)"},

@@ -19,6 +19,7 @@ enum opt_id {
 	OPT_GRAFT,
 	OPT_WITH,
 	OPT_TREE,
+	OPT_FETCH,
 	OPT_NO_PAUSE,
 	OPT_TIMEOUT,
 	OPT_JOBS,
@@ -63,6 +64,8 @@ _Static_assert(OPT_COUNT <= 64, "an option is a bit of an opt_set");
 #define OPTS_DELIVER (OPTS_RULES | OPT(GRAFT))
 /* By those for which trees matter. */
 #define OPTS_TREES (OPT(WITH) | OPT(TREE))
+/* By those that may fetch such trees. */
+#define OPTS_FETCH (OPT(BUNDLE) | OPT(FETCH) | OPT(FROM) | OPT(MIRROR) | OPT(INDEX))
 
 struct opt_spec {
 	char letter; /* 0: long form only */

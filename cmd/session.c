@@ -25,6 +25,7 @@ int cmd_session_find(const struct cmd_env *env, struct cmd_session *ret, struct 
 		return -1;
 	if (cmd_trees_load(env, ret->conf, &ret->trees, err) < 0)
 		return -1;
+	ret->fetch = cmd_fetch_opts(env);
 	key_load(&ret->key);
 	return eng_endpoint_find(env->opts.text[OPT_HOST], &ret->endpoint, err);
 }
@@ -48,6 +49,8 @@ struct plan_opts cmd_plan_opts(const struct cmd_env *env, const struct cmd_sessi
 		.key = &session->key,
 		.trees = session->trees.all,
 		.tree_count = session->trees.count,
+		.bundle = env->opts.text[OPT_BUNDLE],
+		.fetch = cmd_has(env, OPT_FETCH) ? &session->fetch : NULL,
 		.unpack = env->cmd == &cmd_inject,
 	};
 }

@@ -77,11 +77,11 @@ static int status_of_tree(const struct plan *plan, const struct receipt_status *
 	ret->json = json_pack("{s:o, s:s, s:b, s:b, s:s, s:s, s:s, s:s}", "container",
 		out_string(ref), "id", plan->container.id, "ok", 1, "healthy", 1, "payload",
 		plan->payload.name, "path", plan->conf->path, "proof", "tree", "tree",
-		plan->trees[0].what->tree);
+		plan->trees[0].tree);
 	snprintf(ret->line, sizeof(ret->line),
 		"%s: the tree '%s' is whole (digest %.12s) at %s; whether it answers only its client "
 		"can tell",
-		ref, plan->payload.name, plan->trees[0].what->tree, plan->conf->path);
+		ref, plan->payload.name, plan->trees[0].tree, plan->conf->path);
 	return check_trees(plan, status, ret, err);
 }
 

@@ -14,7 +14,8 @@
 enum conf_source {
 	CONF_EMBEDDED,
 	CONF_FILE,
-	CONF_STORE, /* by its digest, in a bundle or the cache */
+	CONF_STORE,    /* by its digest, in a bundle or the cache */
+	CONF_UPSTREAM, /* a tree of inspect_ai's: name and digests are in a table of sbinject's */
 };
 
 enum conf_format { CONF_PROGRAM, CONF_TREE };

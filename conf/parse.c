@@ -147,8 +147,10 @@ static int read_version(const struct reader *r, const struct yml_node *node, voi
 	return 0;
 }
 
-static const char *const source_names[] = {
-	[CONF_EMBEDDED] = "embedded", [CONF_FILE] = "file", [CONF_STORE] = "store"};
+static const char *const source_names[] = {[CONF_EMBEDDED] = "embedded",
+	[CONF_FILE] = "file",
+	[CONF_STORE] = "store",
+	[CONF_UPSTREAM] = "upstream"};
 
 static int read_source(const struct reader *r, const struct yml_node *node, void *into)
 {
@@ -157,10 +159,11 @@ static int read_source(const struct reader *r, const struct yml_node *node, void
 	for (unsigned i = 0; i < SB_ARRAY_SIZE(source_names); i++)
 		if (!strcmp(node->text, source_names[i])) {
 			payload->source = i;
+			payload->format = i == CONF_UPSTREAM ? CONF_TREE : CONF_PROGRAM;
 			return 0;
 		}
-	return fail(r, node->at, "unknown source '%s'; known sources: embedded, file, store",
-		node->text);
+	return fail(r, node->at,
+		"unknown source '%s'; known sources: embedded, file, store, upstream", node->text);
 }
 
 static int read_payload_path(const struct reader *r, const struct yml_node *node, void *into)
@@ -221,6 +224,8 @@ static int read_format(const struct reader *r, const struct yml_node *node, void
 		return fail(
 			r, node->at, "unknown format '%s'; known formats: binary, tar", node->text);
 	payload->format = *node->text == 't' ? CONF_TREE : CONF_PROGRAM;
+	if (payload->format == CONF_PROGRAM && payload->source == CONF_UPSTREAM)
+		return fail(r, node->at, "'source: upstream' has trees only; leave 'format' out");
 	if (payload->format == CONF_TREE && payload->source == CONF_EMBEDDED)
 		return fail(r, node->at, "no archive is embedded; use 'source: file'");
 	return 0;
@@ -282,7 +287,7 @@ static bool is_embedded_name(const char *text)
 static int check_payload(const struct reader *r, const struct yml_node *node,
 	const struct conf_payload *payload, const char *what)
 {
-	if (payload->source == CONF_EMBEDDED)
+	if (payload->source == CONF_EMBEDDED || payload->source == CONF_UPSTREAM)
 		return 0;
 	if (payload->source == CONF_FILE && !payload->path)
 		return fail(r, node->at, "%s is from a file and needs the key 'path'", what);
@@ -318,6 +323,9 @@ static int read_payload(
 	if (payload->source == CONF_EMBEDDED && !is_embedded_name(node->key))
 		return fail(r, node->key_at,
 			"an embedded payload must be named 'tools-<arch>', not '%s'", node->key);
+	if (payload->source == CONF_UPSTREAM && !payload->launcher &&
+		copy_text(r, strrchr(conf_default_path, '/') + 1, &payload->launcher) < 0)
+		return -1;
 	return check_payload(r, node, payload, what);
 }
 

@@ -5,6 +5,7 @@
 #include "engine/clock.h"
 #include "engine/log.h"
 #include "payloads/lib/wire.h"
+#include "payloads/upstream.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -229,7 +230,7 @@ static int choose_host(struct plan *plan, const char *client, struct sb_err *err
 
 const char *plan_sha256(const struct plan *plan)
 {
-	return plan->service_is_tree ? plan->trees[0].what->sha256 : plan->payload.sha256;
+	return plan->service_is_tree ? plan->trees[0].sha256 : plan->payload.sha256;
 }
 
 /* What a tree is unpacked by is always our own program. */
@@ -254,16 +255,58 @@ static int load_payload(struct plan *plan, struct sb_err *err)
 	return 0;
 }
 
+/* By its digests in the rules, or in the table of what inspect_ai brings. */
+static int pin_tree(struct plan_tree *tree, struct sb_err *err)
+{
+	const struct conf_payload *what = tree->what;
+	const struct upstream *upstream;
+
+	tree->sha256 = what->sha256;
+	tree->tree = what->tree;
+	if (what->source != CONF_UPSTREAM)
+		return 0;
+	upstream = upstream_by_name(what->name);
+	if (!upstream || !upstream->tree)
+		return sb_err_set(err, SB_UNSUPPORTED,
+			"payload '%s' is %s; 'sbinject payloads --all' lists what there is",
+			what->name, upstream ? "no tree" : "none of inspect_ai's");
+	tree->sha256 = upstream->sha256;
+	tree->tree = upstream->tree;
+	if ((*what->sha256 && strcmp(what->sha256, tree->sha256) != 0) ||
+		(*what->tree && strcmp(what->tree, tree->tree) != 0))
+		return sb_err_set(err, SB_MISMATCH,
+			"payload '%s' of this sbinject has sha256 %s and tree %s, which is not what the "
+			"rules pin",
+			what->name, tree->sha256, tree->tree);
+	return 0;
+}
+
+static int find_archive(const struct plan_opts *opts, struct plan_tree *tree, struct sb_err *err)
+{
+	const struct store_want want = {.name = tree->what->name,
+		.sha256 = tree->sha256,
+		.path = tree->what->path,
+		.bundle = opts->bundle};
+	struct fetched fetched = FETCHED_INIT;
+	int missing;
+
+	if (!opts->fetch)
+		return store_need(&want, &tree->archive, err);
+	missing = fetch_need(&want, opts->fetch, &fetched, err);
+	tree->archive = fetched.found;
+	return missing > 0 ? fetch_fail(&want, opts->fetch, err) : missing;
+}
+
 static int add_tree(struct plan *plan, const struct conf_payload *what, const char *path,
-	bool unpack, struct sb_err *err)
+	const struct plan_opts *opts, struct sb_err *err)
 {
 	struct plan_tree *tree = &plan->trees[plan->tree_count];
-	const struct store_want want = {
-		.name = what->name, .sha256 = what->sha256, .path = what->path};
 
-	*tree = (struct plan_tree){what, path, STORE_FOUND_INIT};
+	*tree = (struct plan_tree){.what = what, .path = path, .archive = STORE_FOUND_INIT};
 	plan->tree_count++;
-	return unpack ? store_need(&want, &tree->archive, err) : 0;
+	if (pin_tree(tree, err) < 0)
+		return -1;
+	return opts->unpack ? find_archive(opts, tree, err) : 0;
 }
 
 static size_t count_with(const struct conf_rule *rule)
@@ -295,10 +338,10 @@ static int choose_trees(struct plan *plan, const struct plan_opts *opts, struct 
 	if (conf_check_trees(plan->conf, chosen, count, err) < 0)
 		return -1;
 	if (plan->service_is_tree &&
-		add_tree(plan, plan->rule->use, plan->service_dir, opts->unpack, err) < 0)
+		add_tree(plan, plan->rule->use, plan->service_dir, opts, err) < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++)
-		if (add_tree(plan, chosen[i], chosen[i]->install, opts->unpack, err) < 0)
+		if (add_tree(plan, chosen[i], chosen[i]->install, opts, err) < 0)
 			return -1;
 	return 0;
 }

@@ -10,7 +10,7 @@
 #include "payloads/catalogue.h"
 #include "payloads/hosts.h"
 #include "payloads/key.h"
-#include "payloads/store.h"
+#include "payloads/fetch.h"
 #include "recon/recon.h"
 
 /* What the caller insists on: fields that are NULL ask nothing. */
@@ -30,6 +30,8 @@ struct plan_opts {
 	bool no_pause;				 /* --no-pause */
 	const struct conf_payload *const *trees; /* --with, --tree: besides those of the rule */
 	size_t tree_count;
+	const char *bundle;		/* --bundle, or NULL */
+	const struct fetch_opts *fetch; /* --fetch: how; NULL: use no network */
 	bool unpack; /* the trees are to be unpacked, so that their archives are needed */
 };
 
@@ -37,6 +39,7 @@ struct plan_opts {
 struct plan_tree {
 	const struct conf_payload *what; /* borrowed */
 	const char *path;		 /* of its directory; borrowed */
+	const char *sha256, *tree;	 /* the digests that pin it; borrowed */
 	struct store_found archive;	 /* if they are to be unpacked */
 };
 

@@ -368,7 +368,7 @@ const struct receipt_tree_found *service_find_tree(
 {
 	for (size_t i = 0; i < status->tree_count; i++)
 		if (!strcmp(status->trees[i].path, tree->path) &&
-			!strcmp(status->trees[i].tree, tree->what->tree))
+			!strcmp(status->trees[i].tree, tree->tree))
 			return &status->trees[i];
 	return NULL;
 }

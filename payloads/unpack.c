@@ -41,8 +41,8 @@ static json_t *question(const struct carry *carry, const void *ctx)
 	bool as_root = !carry_is_for_user(carry);
 	json_t *asked = json_pack("{s:s, s:s, s:s, s:s, s:s*, s:b, s:b, s:s*, s:s*, s:s, s:i}",
 		WIRE_SHA256, plan->payload.sha256, WIRE_PATH, delivery->tree->path, WIRE_NAME_OF,
-		what->name, WIRE_TREE, what->tree, WIRE_LAUNCHER, what->launcher, WIRE_SERVICE,
-		(int)is_service(delivery), WIRE_OWN_HOME, (int)!as_root, WIRE_KEEP,
+		what->name, WIRE_TREE, delivery->tree->tree, WIRE_LAUNCHER, what->launcher,
+		WIRE_SERVICE, (int)is_service(delivery), WIRE_OWN_HOME, (int)!as_root, WIRE_KEEP,
 		as_root && plan->keep[0] ? plan->keep : NULL, WIRE_STAGED,
 		as_root && carry->uploaded ? carry->name : NULL, WIRE_CWD, *cwd == '/' ? cwd : "/",
 		WIRE_TIMEOUT, eng_time_left(plan->client, LOCK_TIMEOUT_MS));
@@ -112,7 +112,7 @@ int unpack_tree(struct plan *plan, const struct plan_tree *tree, const struct un
 	json_auto_t *receipt = NULL;
 
 	if (visit_ask(plan, plan->as_user, &errand, &visit, &receipt, err) != 0 ||
-		err->code != SB_OK || receipt_read_tree(receipt, tree->what->tree, ret, err) < 0)
+		err->code != SB_OK || receipt_read_tree(receipt, tree->tree, ret, err) < 0)
 		return sb_err_wrap(err, "tree '%s'", tree->what->name);
 	return 0;
 }

@@ -23,10 +23,12 @@ struct upstream {
 	struct host_release from, to; /* the releases that bring it */
 	const char *wheel;	      /* the name of a wheel that has it; NULL: none has */
 	const char *wheel_sha256;
+	const char *tree; /* digest of what is in a tar.gz (payloads/lib/treesum.h), or NULL */
 };
 
 #define UPSTREAM_PROJECT "inspect-ai" /* as an index spells it */
 #define UPSTREAM_FOLDER "inspect_ai/binaries/"
+#define UPSTREAM_LAUNCHER "inspect-sandbox-tools" /* in each tar.gz */
 
 size_t upstream_count(void);
 const struct upstream *upstream_at(size_t i);

@@ -12,12 +12,13 @@ awk -F '\t' -v file="${1##*/}" '
     return "{{" part[1] ", " part[2] ", " part[3] "}}"
   }
   /^#/ { next }
-  NF != 12 { die("not 12 columns") }
+  NF != 13 { die("not 13 columns") }
   $4 !~ /^(glibc|musl)$/ { die("unknown libc \"" $4 "\"") }
   $6 !~ /^(executable|tar\.gz)$/ { die("unknown form \"" $6 "\"") }
   ($11 == "-") != ($12 == "-") || ($11 != "-" && $7 == "-") { die("a wheel without a digest, or without a size of what is in it") }
+  $6 != "tar.gz" && $13 != "-" { die("only a tar.gz has a tree") }
   {
-    printf "{\"%s\", %s, \"%s\", \"%s\", \"%s\", \"%s\", %s, %s, %s, %s, %s, %s},\n", $1, number($2), $3, $4, $5, $6,
-      $7 == "-" ? 0 : number($7), digest($8), release($9), release($10), text($11), $12 == "-" ? "NULL" : digest($12)
+    printf "{\"%s\", %s, \"%s\", \"%s\", \"%s\", \"%s\", %s, %s, %s, %s, %s, %s, %s},\n", $1, number($2), $3, $4, $5, $6,
+      $7 == "-" ? 0 : number($7), digest($8), release($9), release($10), text($11), $12 == "-" ? "NULL" : digest($12), $13 == "-" ? "NULL" : digest($13)
   }
   END { exit bad }' "$1"

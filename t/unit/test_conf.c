@@ -85,7 +85,7 @@ static const struct bad bad_payloads[] = {
 		"begin with a letter or digit"},
 	{PAYLOAD("path: /x"), "f:3:6: payload 'p' needs the key 'source'"},
 	{PAYLOAD("source: net"),
-		"f:3:15: unknown source 'net'; known sources: embedded, file, store"},
+		"f:3:15: unknown source 'net'; known sources: embedded, file, store, upstream"},
 	{PAYLOAD("source: [file]"), "f:3:15: 'source' must be a string, not a list"},
 	{PAYLOAD("source: file"), "f:3:6: payload 'p' is from a file and needs the key 'path'"},
 	{PAYLOAD("source: file, path: x"),
