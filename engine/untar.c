@@ -213,6 +213,15 @@ static int pass_member(struct archive *a, struct archive_entry *entry, const str
 	return member.type == ENG_UNTAR_FILE ? pass_data(a, reader, &member, sink, err) : 0;
 }
 
+/* What was cut off between two members looks whole but for the mark at the end. */
+static int check_end(struct archive *a, const struct reader *reader, struct sb_err *err)
+{
+	if (archive_filter_bytes(a, 0) > archive_read_header_position(a))
+		return 0;
+	return sb_err_set(
+		err, SB_USAGE, "'%s' is cut off: it has no mark at its end", reader->source->name);
+}
+
 int eng_untar(const struct eng_untar_source *source, const struct eng_untar_sink *sink,
 	struct sb_err *err)
 {
@@ -229,5 +238,5 @@ int eng_untar(const struct eng_untar_source *source, const struct eng_untar_sink
 	while ((r = archive_read_next_header(a, &entry)) == ARCHIVE_OK || r == ARCHIVE_WARN)
 		if (pass_member(a, entry, reader, sink, err) < 0)
 			return -1;
-	return r == ARCHIVE_EOF ? 0 : fail_archive(a, reader, err);
+	return r == ARCHIVE_EOF ? check_end(a, reader, err) : fail_archive(a, reader, err);
 }
