@@ -14,9 +14,11 @@
 #include "payloads/lib/sys.h"
 #include "payloads/lib/tree.h"
 #include "payloads/lib/treesum.h"
+#include "payloads/lib/wire.h"
 
 struct walk {
 	struct treesum sum;
+	bool is_service;
 	char path[TREESUM_PATH_MAX + 1];
 	size_t len; /* of path */
 	struct fail *fail;
@@ -119,6 +121,13 @@ static int append(struct walk *walk, const char *name)
 	return 0;
 }
 
+static bool is_left_out(const struct walk *walk, const char *name)
+{
+	if (!strcmp(name, ".") || !strcmp(name, ".."))
+		return true;
+	return walk->is_service && walk->len == 0 && !strcmp(name, WIRE_SERVER_NAME);
+}
+
 static int add_all(struct walk *walk, int fd)
 {
 	int copy = io_open(fd, ".", O_RDONLY | O_DIRECTORY, 0), r = 0;
@@ -131,7 +140,7 @@ static int add_all(struct walk *walk, int fd)
 		return fail_sys(walk->fail, errno, "cannot list '%.200s'", walk->path);
 	}
 	while (r == 0 && (entry = readdir(dir))) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+		if (is_left_out(walk, entry->d_name))
 			continue;
 		r = append(walk, entry->d_name);
 		if (r == 0)
@@ -143,9 +152,9 @@ static int add_all(struct walk *walk, int fd)
 	return r;
 }
 
-int survey_run(int dir, struct survey *ret, struct fail *fail)
+int survey_run(int dir, bool is_service, struct survey *ret, struct fail *fail)
 {
-	struct walk walk = {TREESUM_INIT, "", 0, fail};
+	struct walk walk = {.sum = TREESUM_INIT, .is_service = is_service, .fail = fail};
 	int r = add_all(&walk, dir);
 
 	treesum_end(&walk.sum, ret->hex);

@@ -6,6 +6,7 @@
 #ifndef PAYLOADS_SANDBOX_TOOLS_INSTALL_SURVEY_H
 #define PAYLOADS_SANDBOX_TOOLS_INSTALL_SURVEY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,7 +19,8 @@ struct survey {
 	uint64_t bytes;
 };
 
-/* 0, or -1 with 'fail' (FAIL_DIGEST for what does not belong there). */
-int survey_run(int dir, struct survey *ret, struct fail *fail);
+/* 0, or -1 with 'fail' (FAIL_DIGEST for what does not belong there). What a service keeps of its
+   own in its tree is left out: .server at the top. */
+int survey_run(int dir, bool is_service, struct survey *ret, struct fail *fail);
 
 #endif

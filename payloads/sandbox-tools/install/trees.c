@@ -240,8 +240,10 @@ static json_t *proved(const char *path, const json_t *tree)
 	int dir = parent < 0 ? parent : tree_open_dir(parent, leaf);
 	struct fail ignored = FAIL_INIT;
 	struct survey survey;
-	bool same = dir >= 0 && files_is_own_dir(dir) && survey_run(dir, &survey, &ignored) == 0 &&
-		    recorded && !strcmp(recorded, survey.hex);
+	bool same = recorded && dir >= 0 && files_is_own_dir(dir) &&
+		    survey_run(dir, json_is_true(json_object_get(tree, WIRE_SERVICE)), &survey,
+			    &ignored) == 0 &&
+		    !strcmp(survey.hex, recorded);
 
 	io_close(&dir);
 	io_close(&parent);

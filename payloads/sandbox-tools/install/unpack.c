@@ -92,7 +92,7 @@ static bool survey_at(struct unpack *un, const char *name)
 	int dir = tree_open_dir(un->parent, name);
 	struct fail ignored = FAIL_INIT;
 	bool same = dir >= 0 && files_is_own_dir(dir) &&
-		    survey_run(dir, &un->survey, &ignored) == 0 &&
+		    survey_run(dir, is_service(un), &un->survey, &ignored) == 0 &&
 		    !strcmp(un->survey.hex, un->spec.tree);
 
 	io_close(&dir);
@@ -207,7 +207,7 @@ static int check_launcher(const struct unpack *un, int dir, struct fail *fail)
 static int fill(struct unpack *un, int dir, struct fail *fail)
 {
 	if (ask_for_stream(un, fail) < 0 || intake_run(0, dir, fail) < 0 ||
-		survey_run(dir, &un->survey, fail) < 0)
+		survey_run(dir, false, &un->survey, fail) < 0)
 		return -1;
 	if (strcmp(un->survey.hex, un->spec.tree) != 0)
 		return fail_code(fail, FAIL_DIGEST,
