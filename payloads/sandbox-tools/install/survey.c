@@ -18,7 +18,8 @@
 
 struct walk {
 	struct treesum sum;
-	bool is_service;
+	uint64_t stamp;
+	bool is_service, is_again;
 	char path[TREESUM_PATH_MAX + 1];
 	size_t len; /* of path */
 	struct fail *fail;
@@ -73,9 +74,9 @@ static int add_all(struct walk *walk, int dir);
 
 static int add_dir(struct walk *walk, int dir, const char *name)
 {
-	int fd, r = add(walk, TREESUM_DIR, 0, NULL);
+	int fd, r;
 
-	if (r < 0)
+	if (!walk->is_again && add(walk, TREESUM_DIR, 0, NULL) < 0)
 		return -1;
 	fd = tree_open_dir(dir, name);
 	if (fd < 0)
@@ -83,6 +84,23 @@ static int add_dir(struct walk *walk, int dir, const char *name)
 	r = add_all(walk, fd);
 	close(fd);
 	return r;
+}
+
+/* The order in which a directory is read is left out of it. */
+static void stamp(struct walk *walk, const struct stat *st)
+{
+	const uint64_t facts[] = {(uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_mode,
+		(uint64_t)st->st_size, (uint64_t)st->st_ctim.tv_sec, (uint64_t)st->st_ctim.tv_nsec};
+	uint8_t digest[SHA256_BYTES];
+	struct sha256 ctx;
+	uint64_t one;
+
+	sha256_init(&ctx);
+	sha256_add(&ctx, facts, sizeof(facts));
+	sha256_add(&ctx, walk->path, walk->len);
+	sha256_end(&ctx, digest);
+	memcpy(&one, digest, sizeof(one));
+	walk->stamp += one;
 }
 
 /* Nobody but us can change it, and it grants nothing. */
@@ -103,8 +121,11 @@ static int add_one(struct walk *walk, int dir, const char *name)
 		return fail_sys(walk->fail, errno, "cannot examine '%.200s'", walk->path);
 	if (!is_sound(&st))
 		return odd(walk, "has another owner or mode than it was given");
+	stamp(walk, &st);
 	if (S_ISDIR(st.st_mode))
 		return add_dir(walk, dir, name);
+	if (walk->is_again)
+		return 0;
 	if (S_ISREG(st.st_mode))
 		return add_file(walk, dir, name, &st);
 	return S_ISLNK(st.st_mode) ? add_link(walk, dir, name) : odd(walk, "is a special file");
@@ -160,6 +181,18 @@ int survey_run(int dir, bool is_service, struct survey *ret, struct fail *fail)
 	treesum_end(&walk.sum, ret->hex);
 	ret->files = walk.sum.files;
 	ret->bytes = walk.sum.bytes;
+	ret->stamp = walk.stamp;
 	treesum_release(&walk.sum);
 	return r;
+}
+
+int survey_again(int dir, const struct survey *survey, struct fail *fail)
+{
+	struct walk walk = {.sum = TREESUM_INIT, .is_again = true, .fail = fail};
+
+	if (add_all(&walk, dir) < 0)
+		return -1;
+	if (walk.stamp == survey->stamp)
+		return 0;
+	return fail_code(fail, FAIL_DIGEST, "the tree was changed while it was examined");
 }

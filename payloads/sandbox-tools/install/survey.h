@@ -17,10 +17,13 @@ struct survey {
 	char hex[SHA256_HEX];
 	size_t files;
 	uint64_t bytes;
+	uint64_t stamp; /* of what all of it was at the time: inodes, sizes, times of change */
 };
 
 /* 0, or -1 with 'fail' (FAIL_DIGEST for what does not belong there). What a service keeps of its
    own in its tree is left out: .server at the top. */
 int survey_run(int dir, bool is_service, struct survey *ret, struct fail *fail);
+/* Nothing of it has been touched since, from before each file was read: the same. */
+int survey_again(int dir, const struct survey *survey, struct fail *fail);
 
 #endif

@@ -268,6 +268,8 @@ static int place_tree(struct unpack *un, struct fail *fail)
 		r = write_placed(un, fail);
 	if (r == 0)
 		r = swap(un, dir, fail);
+	if (r == 0)
+		r = survey_again(dir, &un->survey, fail);
 	close(dir);
 	return r;
 }
