@@ -170,8 +170,11 @@ sb_fact_set conf_facts(const struct conf *conf)
 {
 	sb_fact_set facts = 0;
 
-	for (size_t i = 0; i < conf->rule_count; i++)
+	for (size_t i = 0; i < conf->rule_count; i++) {
 		facts |= conf->rules[i].facts;
+		if (conf->rules[i].use->format == CONF_TREE)
+			facts |= 1u << SB_FACT_ARCH;
+	}
 	return facts;
 }
 

@@ -112,7 +112,8 @@ const char *conf_service_name(enum conf_service service);
 void conf_free(struct conf *conf);
 void conf_freep(struct conf **conf);
 
-/* The facts that any rule tests: those that must be known to decide. */
+/* The facts that any rule tests, and what tells which program unpacks the tree that one uses: those
+   that must be known to decide. */
 sb_fact_set conf_facts(const struct conf *conf);
 
 #endif
