@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """evals.py ROUTE HOW-MUCH BOX...: an evaluation with a sample for each kind of container; TAP.
 
-ROUTE is prepared (the container is prepared by sbinject before the tools are first used) or
-artifact (inspect_ai injects our program, which stands in for the one it is packaged with). HOW-MUCH
+ROUTE is prepared (the container is prepared by sbinject before the tools are first used), tree (the
+same, with the program that this release brings: see the rules in $RULES) or artifact (inspect_ai injects our program, which stands in for the one it is packaged with). HOW-MUCH
 is what is done in the first container: all or brief; in the others it is brief.
 
 Works in the current directory. From the environment: SBINJECT, the command.
@@ -112,6 +112,23 @@ def prepared() -> Solver:
         checks.equal("sbinject puts the tools in", receipt.result, "injected")
         wanted = (box.service, box.uid if box.service == "user" else 0)
         checks.equal("the service is whose it has to be", (receipt.service, receipt.uid), wanted)
+        return state
+
+    return solve
+
+
+@solver
+def brought() -> Solver:
+    """The release's own program, which sbinject only brings."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        container = (await sandbox().connection()).container
+        receipt = await sbinject_adapter.run(
+            "inject", container, program=SBINJECT, config=os.environ["RULES"]
+        )
+        state.store.set("receipt", receipt)
+        seen = (receipt["result"], receipt["proof"])
+        Checks(state).equal("sbinject puts its own tools in", seen, ("injected", "tree"))
         return state
 
     return solve
@@ -245,6 +262,16 @@ async def still_prepared(checks: Checks, state: TaskState) -> None:
     checks.equal("sbinject takes it out again", removed["result"], "removed")
 
 
+async def still_whole(checks: Checks, state: TaskState) -> None:
+    container = state.store.get("receipt")["id"]
+    options = {"program": SBINJECT, "config": os.environ["RULES"]}
+    now = await sbinject_adapter.run("status", container, **options)
+    seen = (now["healthy"], now["proof"])
+    checks.equal("the program is still as it was put in", seen, (True, "tree"))
+    removed = await sbinject_adapter.run("remove", container, **options)
+    checks.equal("sbinject takes it out again", removed["result"], "removed")
+
+
 async def injected_ours(checks: Checks, state: TaskState) -> None:
     listed = subprocess.run([SBINJECT, "payloads", "--json"], check=True, capture_output=True)
     payloads = {p["sha256"]: p for p in map(json.loads, listed.stdout.splitlines())}
@@ -278,6 +305,9 @@ def found(look: Callable[[Checks, TaskState], Awaitable[None]]) -> Scorer:
 
 # ---- the evaluation, and its log ----
 
+SETUP = {"prepared": prepared, "tree": brought}
+LOOK = {"prepared": still_prepared, "tree": still_whole, "artifact": injected_ours}
+
 
 def task(route: str, names: list[str]) -> Task:
     return Task(
@@ -291,9 +321,9 @@ def task(route: str, names: list[str]) -> Task:
             )
             for name in names
         ],
-        setup=prepared() if route == "prepared" else None,
+        setup=SETUP[route]() if route in SETUP else None,
         solver=chain(remote(), connected()),
-        scorer=found(still_prepared if route == "prepared" else injected_ours),
+        scorer=found(LOOK[route]),
     )
 
 
@@ -328,7 +358,7 @@ def judge_sample(sample: EvalSample, route: str, prefix: str) -> None:
             points.add(check["name"], check["ok"], check["seen"])
     points.add("is scored", len(sample.scores or {}) == 1)
     ran = injections(sample)
-    if route == "prepared":
+    if route in SETUP:
         points.add("inspect_ai injected nothing", not ran, ran)
     else:
         points.add("inspect_ai injected it", len(ran) >= 2, ran)

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # run.sh: unmodified releases of inspect_ai use the in-container program on a real Docker engine of
-# our own: an evaluation with a mock model, by both ways in which they can come to use it. TAP.
+# our own: an evaluation with a mock model, by the ways in which they can come to use it; and their
+# own program, where sbinject has put it there. TAP.
 #   --only REGEX   of the lines of the plan below, those that match
 #   --keep         leave the engine running
 # SBINJECT is the command, build/sbinject if not set.
@@ -26,6 +27,7 @@ points=0 failures=0
 plan="\
 0.3.285 prepared all debian agent agent-user musl user uid nocaps nocaps-user
 0.3.285 artifact all user agent musl nocaps-user
+0.3.285 tree brief debian
 0.3.260 prepared all debian user
 0.3.260 artifact all musl user
 0.3.275 prepared brief debian user
@@ -197,6 +199,22 @@ overlay() {
   done
 }
 
+# rules RELEASE: of sbinject, with the program that it brings as the service.
+rules() {
+  local own
+  own=$(echo "$cache/$1"/lib/python3*/site-packages/inspect_ai/binaries/inspect-sandbox-tools-"$(dpkg --print-architecture)"-v*[0-9])
+  cat >"$work/rules-$1.yaml" <<-END
+	version: 1
+	payloads:
+	  upstream:
+	    source: file
+	    path: $own
+	    launcher: inspect-sandbox-tools
+	$("$SBINJECT" payloads --describe "$own" | sed '/^#/d; s/^/    /')
+	rules: [{when: {os: linux}, use: upstream, service: root}]
+	END
+}
+
 # start NAME COMMAND...: in a directory of its own, its output in the file log there; not too many
 # at a time, or one waits longer for another than it waits for anything.
 start() {
@@ -217,8 +235,8 @@ start() {
 # evaluate RELEASE ROUTE HOW-MUCH CONTAINER...: the limit makes replies come in chunks.
 evaluate() {
   local path=''
-  [ "$2" = prepared ] || path=$work/overlay-$1
-  start "$1-$2" INSPECT_SANDBOX_MAX_EXEC_OUTPUT_SIZE=262144 PYTHONPATH="$path" \
+  [ "$2" != artifact ] || path=$work/overlay-$1
+  start "$1-$2" RULES="$work/rules-$1.yaml" INSPECT_SANDBOX_MAX_EXEC_OUTPUT_SIZE=262144 PYTHONPATH="$path" \
     "$cache/$1/bin/python" "$here/evals.py" "${@:2}"
 }
 
@@ -250,7 +268,8 @@ run_all() {
   start fetch INDEX="$(index)" SSL_CERT_FILE="${SSL_CERT_FILE:-}" https_proxy="${https_proxy:-${HTTPS_PROXY:-}}" \
     bash "$here/fetch.sh"
   [ -z "$plan" ] || while read -r release route rest; do
-    [ "$route" = prepared ] || overlay "$release"
+    [ "$route" != artifact ] || overlay "$release"
+    [ "$route" != tree ] || rules "$release"
     # shellcheck disable=SC2086	# one word for each container
     evaluate "$release" "$route" $rest
   done <<<"$plan"
@@ -267,7 +286,7 @@ options() {
       shift
       ;;
     --keep) keep=1 ;;
-    -h | --help) sed -n '3,8s/^# *//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '3,9s/^# *//p' "$0"; exit 0 ;;
     *) die "unknown option '$1'" ;;
     esac
     shift
