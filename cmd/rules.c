@@ -48,16 +48,16 @@ static int check_archive(const struct conf_payload *payload, struct sb_err *err)
 	sb_auto(store_found_release) struct store_found found = STORE_FOUND_INIT;
 	struct treefile file = {.launcher = payload->launcher};
 	struct treefile_facts facts;
-	int missing = store_find(&want, &found, err);
 
-	if (missing > 0 && payload->source == CONF_STORE)
+	if (store_need(&want, &found, err) < 0) {
+		if (err->code != SB_UNSUPPORTED)
+			return -1;
+		sb_err_clear(err);
 		return 0;
-	if (missing > 0)
-		return sb_err_set(err, SB_USAGE, "payload '%s': no such file '%s'", payload->name,
-			payload->path);
+	}
 	file.source = (struct eng_untar_source){
 		found.place, found.bytes.fd, found.bytes.offset, found.bytes.size};
-	if (missing < 0 || treefile_survey(&file, &facts, err) < 0)
+	if (treefile_survey(&file, &facts, err) < 0)
 		return -1;
 	if (strcmp(facts.tree, payload->tree) != 0)
 		return sb_err_set(err, SB_MISMATCH,

@@ -197,6 +197,9 @@ int store_need(const struct store_want *want, struct store_found *ret, struct sb
 
 	if (found <= 0)
 		return found;
+	if (want->path)
+		return sb_err_set(
+			err, SB_USAGE, "payload '%s': no such file '%s'", want->name, want->path);
 	return sb_err_set(err, SB_UNSUPPORTED,
 		"%s is not here: run 'sbinject fetch %s', or take it along with 'sbinject bundle'",
 		store_want_text(want, text), want->name);

@@ -50,7 +50,8 @@ void store_found_release(struct store_found *found);
 int store_find(
 	const struct store_want *want, struct store_found *ret, struct sb_err *err) sb_must_check;
 
-/* The same, but where store_find returns 1: SB_UNSUPPORTED with what to do about it. */
+/* The same, but where store_find returns 1: SB_UNSUPPORTED with what to do about it, or SB_USAGE if
+   a file is named. */
 int store_need(
 	const struct store_want *want, struct store_found *ret, struct sb_err *err) sb_must_check;
 

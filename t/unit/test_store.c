@@ -223,6 +223,12 @@ static void test_store_need__says_what_to_do(void **state)
 	assert_int_equal(store_need(&want, &found, &err), -1);
 	assert_non_null(strstr(err.text, "payload 'thing' is not here"));
 	sb_err_clear(&err);
+	want.path = "/nonexistent/file";
+	assert_int_equal(store_need(&want, &found, &err), -1);
+	assert_int_equal(err.code, SB_USAGE);
+	assert_string_equal(err.text, "payload 'thing': no such file '/nonexistent/file'");
+	sb_err_clear(&err);
+	want.path = NULL;
 	unsetenv("XDG_CACHE_HOME");
 	unsetenv("HOME");
 	assert_int_equal(store_need(&want, &found, &err), -1);
