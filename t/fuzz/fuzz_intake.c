@@ -75,7 +75,7 @@ static void check(int dir, int result, const struct fail *fail)
 	for (int i = 0; i < LEVELS; i++)
 		need(count(levels[i]) == 1);
 	need(result == 0 || fail->text[0]);
-	if (result == 0 && survey_run(dir, &survey, &why) < 0)
+	if (result == 0 && survey_run(dir, false, &survey, &why) < 0)
 		need(strstr(why.text, "more than a tree can hold") != NULL);
 }
 
