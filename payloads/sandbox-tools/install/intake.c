@@ -20,6 +20,7 @@
 
 #define BLOCK_SIZE ((size_t)256 << 10) /* more than a line is long: two paths, escaped */
 #define PIPE_SIZE (1 << 20)
+#define PIECE_SIZE (1 << 16)
 
 struct intake {
 	int stream, top;
@@ -28,24 +29,35 @@ struct intake {
 	char dir_path[TREESUM_PATH_MAX + 1];
 	int dir;
 	struct fail *fail;
+	char piece[PIECE_SIZE]; /* of a file; a buffer that empties each time costs more than this
+				 */
 };
 
 /* ---- the stream ---- */
 
-static int more(struct intake *in)
+/* Bytes that came, 'size' at most; -1 with 'fail'. */
+static ssize_t receive(struct intake *in, char *into, size_t size)
 {
-	ssize_t n;
-	int r = buf_reserve(&in->in, MIN(in->in.limit - in->in.len, BLOCK_SIZE / 2));
+	int r = io_wait(in->stream, POLLIN, io_in(INTAKE_IDLE_MS));
+	ssize_t n = r < 0 ? r : io_read(in->stream, into, size);
 
-	if (r == 0)
-		r = io_wait(in->stream, POLLIN, io_in(INTAKE_IDLE_MS));
-	if (r < 0)
-		return fail_sys(in->fail, r, "cannot read the tree");
-	n = io_read(in->stream, in->in.data + in->in.len, in->in.size - in->in.len);
 	if (n < 0)
 		return fail_sys(in->fail, (int)n, "cannot read the tree");
 	if (n == 0)
 		return fail_set(in->fail, "the tree's stream ended before its end");
+	return n;
+}
+
+static int more(struct intake *in)
+{
+	int r = buf_reserve(&in->in, MIN(in->in.limit - in->in.len, BLOCK_SIZE / 2));
+	ssize_t n;
+
+	if (r < 0)
+		return fail_sys(in->fail, r, "cannot read the tree");
+	n = receive(in, in->in.data + in->in.len, in->in.size - in->in.len);
+	if (n < 0)
+		return -1;
 	in->in.len += (size_t)n;
 	return 0;
 }
@@ -130,24 +142,21 @@ static int make_dir(struct intake *in, const char *path, const json_t *line)
 	return 0;
 }
 
-static int fill(struct intake *in, int fd, uint64_t left, const char *path)
+static int fill(struct intake *in, int fd, uint64_t size, const char *path)
 {
-	while (left) {
-		size_t part = MIN(left, in->in.len);
-		int r;
+	size_t part = MIN(size, in->in.len);
+	int r = io_write_full(fd, in->in.data, part, IO_NEVER);
 
-		if (part == 0) {
-			if (more(in) < 0)
-				return -1;
-			continue;
-		}
-		r = io_write_full(fd, in->in.data, part, IO_NEVER);
-		if (r < 0)
-			return fail_at(in, r, path);
-		buf_drop(&in->in, part);
-		left -= part;
+	buf_drop(&in->in, part);
+	for (uint64_t left = size - part; r == 0 && left; left -= part) {
+		ssize_t n = receive(in, in->piece, MIN(left, sizeof(in->piece)));
+
+		if (n < 0)
+			return -1;
+		part = (size_t)n;
+		r = io_write_full(fd, in->piece, part, IO_NEVER);
 	}
-	return 0;
+	return r < 0 ? fail_at(in, r, path) : 0;
 }
 
 static int make_file(struct intake *in, const char *path, const json_t *line)
@@ -228,7 +237,8 @@ static int take(struct intake *in, const json_t *line)
 
 int intake_run(int stream, int dir, struct fail *fail)
 {
-	struct intake in = {stream, dir, BUF_INIT(BLOCK_SIZE), "", -1, fail};
+	struct intake in = {
+		.stream = stream, .top = dir, .in = BUF_INIT(BLOCK_SIZE), .dir = -1, .fail = fail};
 	int r = 0;
 
 	/* fewer switches between the engine and us */
