@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: MIT
 # bench.sh: what an injection costs, against the engine's own floor and against what a user would
 # do by hand; what many at a time cost, against the same floor, and in memory; what a call costs,
-# against an exec of cat; what the in-container program costs, against the reference, the program of
+# against an exec of cat; what a tree of files costs, against the engine's own upload of the same
+# archive; what the in-container program costs, against the reference, the program of
 # the same name that inspect_ai brings. Side by side in one run: each figure is the median with the
 # quartiles, and what is compared is interleaved, so that a busy machine is busy for all.
 #   ENGINES="docker20 podman43"   RUNS=21 (injections, processes)   TRIPS=1000 (round trips)
 #   MANY=100 (containers; 0: leave them out)   JOBS="1 4 16" (at a time)   ROUNDS=3 (through all)
+#   TREES="32 285" (megabytes; none: leave them out)   TREE_RUNS=5
 #   CALLS=100000 (before memory is looked at again; the reference gets a tenth)
 #   WHEEL=FILE   inspect_ai's wheel; else pip downloads it into the cache, once
 set -eu -o pipefail
@@ -16,6 +18,8 @@ ENGINES=${ENGINES-docker20 podman43 podman43-rootless docker28 podman58}
 RUNS=${RUNS:-21}
 TRIPS=${TRIPS:-1000}
 CALLS=${CALLS:-100000}
+TREES=${TREES-32 285}
+TREE_RUNS=${TREE_RUNS:-5}
 MANY=${MANY:-100}
 JOBS=${JOBS:-1 4 16}
 ROUNDS=${ROUNDS:-3}
@@ -104,6 +108,40 @@ bench_trips() {
     "$(ratio pipe inside)" "$(figure inside 3)"
 }
 
+# make_tree MEGABYTES: an archive of as many files, of all sizes, that do not compress; once
+make_tree() {
+  local i
+  [ ! -f "$tmp/$1.tar" ] || return 0
+  mkdir -p "$tmp/content/put"
+  for ((i = 1; i <= $1; i++)); do
+    head -c $((i * 2000000 / ($1 + 1))) /dev/urandom >"$tmp/content/put/$i"
+  done
+  tar -C "$tmp/content" -cf "$tmp/$1.tar" put
+  rm -r "$tmp/content"
+}
+
+put_tree() { curl -sf -o /dev/null --unix-socket "$socket" -X PUT "http://d/containers/$id/archive?path=/" -T "$1"; }
+
+# A tree alone: the service is there.
+bench_trees() {
+  local size i
+  "$SBINJECT" -q "$id"
+  for size in $TREES; do
+    make_tree "$size"
+    rm -f "$tmp"/{tree,again,put}{,.kb}
+    for ((i = 0; i < TREE_RUNS; i++)); do
+      timed put put_tree "$tmp/$size.tar"
+      peak tree "$SBINJECT" --tree "/srv/tree=$tmp/$size.tar" "$id"
+      timed again "$SBINJECT" --tree "/srv/tree=$tmp/$size.tar" "$id"
+      "$SBINJECT" -q remove "$id"
+      "$SBINJECT" -q "$id"
+    done
+    printf '%-18s tree of %3d MB %s   upload %s  x%s   again %s   memory %s kB\n' '' "$size" \
+      "$(figure tree)" "$(figure put)" "$(ratio tree put)" "$(figure again)" "$(median tree.kb)"
+  done
+  "$SBINJECT" -q remove "$id"
+}
+
 # rates NAME…: of milliseconds for all containers, injections per second
 rates() { for name; do awk -v n="$MANY" '{ print n * 1000 / $1 }' "$tmp/$name" >"$tmp/$name.rate"; done; }
 
@@ -157,6 +195,7 @@ bench_engine() {
   printf '%-18s again %s   floor %s  x%s   of it, start of the program %s\n' '' "$(figure again)" \
     "$(figure floor0)" "$(ratio again floor0)" "$(figure start)"
   bench_trips
+  bench_trees
   remove_containers
   [ "$MANY" -eq 0 ] || bench_many
   remove_containers
