@@ -42,11 +42,38 @@ static json_t *describe(
 		plan->home_path, "rules", out_string(plan->conf->file));
 }
 
+static json_t *describe_tree(const struct plan_tree *tree)
+{
+	return json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", tree->what->name, "path", tree->path,
+		"tree", tree->tree, "sha256", tree->sha256, "source",
+		store_tier_name(tree->archive.tier));
+}
+
+/* Whether they are there is not known. */
+static void plan_trees(const struct plan *plan, struct cmd_result *ret)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < plan->tree_count; i++) {
+		const struct plan_tree *tree = &plan->trees[i];
+		size_t len = strlen(ret->line);
+
+		json_array_append_new(list, describe_tree(tree));
+		if (i || !plan->service_is_tree)
+			snprintf(ret->line + len, sizeof(ret->line) - len,
+				"; tree '%s' would be at %s", tree->what->name, tree->path);
+	}
+	if (plan->tree_count)
+		json_object_set(ret->json, "trees", list);
+	json_decref(list);
+}
+
 static int dry_run(struct plan *plan, const char *ref, struct cmd_result *ret, struct sb_err *err)
 {
 	const char *release = *plan->payload.release ? plan->payload.release : NULL, *would;
 	char other[65];
 	int present = service_is_present(plan, other, err);
+	size_t len;
 
 	if (present < 0)
 		return -1;
@@ -55,12 +82,15 @@ static int dry_run(struct plan *plan, const char *ref, struct cmd_result *ret, s
 	json_object_set_new(ret->json, "would", json_string(would));
 	snprintf(ret->line, sizeof(ret->line),
 		"%s: would %s%s '%s' (%zu bytes, sha256 %.12s) at '%s'%s, chosen by rule "
-		"%.200s:%d; nothing was changed",
+		"%.200s:%d",
 		ref, plan->must_start ? "start the container and " : "",
 		present || !other[0] ? would : "replace another version with", plan->payload.name,
 		plan->payload.size, plan->payload.sha256, plan->conf->path,
 		plan->as_user ? " as the container's user" : "", plan->conf->file,
 		plan->rule->line);
+	plan_trees(plan, ret);
+	len = strlen(ret->line);
+	snprintf(ret->line + len, sizeof(ret->line) - len, "; nothing was changed");
 	return 0;
 }
 
@@ -137,13 +167,12 @@ static void tell_trees(const struct plan *plan, const struct receipt_tree *trees
 	for (size_t i = 0; i < plan->tree_count; i++) {
 		const struct plan_tree *tree = &plan->trees[i];
 		size_t len = strlen(ret->line);
+		json_t *json = describe_tree(tree);
 
-		json_array_append_new(list,
-			json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I}", "name",
-				tree->what->name, "path", tree->path, "result", words[trees[i].was],
-				"tree", trees[i].tree, "sha256", tree->sha256, "source",
-				store_tier_name(tree->archive.tier), "files",
+		json_object_update_new(json,
+			json_pack("{s:s, s:I, s:I}", "result", words[trees[i].was], "files",
 				(json_int_t)trees[i].files, "bytes", (json_int_t)trees[i].bytes));
+		json_array_append_new(list, json);
 		if (trees[i].aside[0])
 			out_note(ref,
 				"what was in the way is now '%s'; 'sbinject remove' puts it back",

@@ -64,13 +64,22 @@ sed -E "s|^( +path:).*|\1 $archive|; $(sed -n 's/^\(sha256\|tree\): \(.*\)/s!^( 
   "$top/conf/examples/python3.yaml" >"$tmp/python3.yaml"
 ok 'the rules of the example' "$SBINJECT" rules --check "$tmp/python3.yaml"
 is '… are right' "$out" "$tmp/python3.yaml: 2 rules, no errors"
+cp "$archive" "$tmp/python3.tar.gz"
+sed -i "s|$archive|python3.tar.gz|" "$tmp/python3.yaml"
 for label in 3 none; do
   name=$(unique "l$label")
   id=$(ctr_create "$ENGINE" scratch "$name" '{}' "{\"Labels\":{\"org.example.python\":\"$label\"}}")
+  ok "label $label: dry run" "$SBINJECT" --json -n -c "$tmp/python3.yaml" "$name"
+  is "label $label: … of the same" "$(jq -c '[.trees[]?.path]' <<<"$out")" \
+    "$([ "$label" = 3 ] && echo '["/opt/python3"]' || echo '[]')"
   ok "label $label: inject" "$SBINJECT" --json -c "$tmp/python3.yaml" "$name"
   is "label $label: with Python, or not" "$(jq -c '[.trees[]?.name]' <<<"$out")" \
     "$([ "$label" = 3 ] && echo '["python3"]' || echo '[]')"
-  ok "label $label: remove" "$SBINJECT" remove "$name"
+  mv "$tmp/python3.tar.gz" "$tmp/away"
+  ok "label $label: status without the archive" "$SBINJECT" status -c "$tmp/python3.yaml" "$name"
+  ok "label $label: call" "$SBINJECT" call -c "$tmp/python3.yaml" "$name" version
+  ok "label $label: remove" "$SBINJECT" remove -c "$tmp/python3.yaml" "$name"
+  mv "$tmp/away" "$tmp/python3.tar.gz"
   ctr_rm "$ENGINE" "$id"
 done
 done_testing
