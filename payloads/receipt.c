@@ -214,7 +214,7 @@ int receipt_read_tree(
 {
 	struct receipt_install common;
 
-	*ret = (struct receipt_tree){.was = WAS_ABSENT};
+	*ret = (struct receipt_tree){.was = WAS_SAME};
 	if (read_was(doc, &ret->was, err) < 0 || read_aside(doc, &common, err) < 0)
 		return -1;
 	if (ret->was == WAS_USERS || ret->was == WAS_KIND)

@@ -140,6 +140,22 @@ static int inject_tree(struct plan *plan, size_t i, struct receipt_tree *ret, bo
 	return unpack_tree(plan, &plan->trees[i], &way, ret, err);
 }
 
+/* Trees of this run that were not there before, and the service, if it was not. */
+static int take_back_all(struct plan *plan, enum wire_was service, const struct receipt_tree *trees,
+	size_t count, struct sb_err *err)
+{
+	const struct removal removal = {
+		.service = service == WAS_ABSENT, .trees = trees, .count = count};
+	struct sb_err failure = SB_ERR_INIT;
+	bool removed;
+
+	visit_begin_undo(plan);
+	if (remove_some(plan, &removal, &removed, &failure) < 0)
+		return sb_err_add(err, "; what had been injected is still there: %s", failure.text);
+	sb_log(SB_NOTE, "removed what had been placed");
+	return -1;
+}
+
 static int inject_service(struct plan *plan, struct receipt_install *ret,
 	struct receipt_tree *trees, bool *ret_removed, struct sb_err *err)
 {
@@ -147,24 +163,22 @@ static int inject_service(struct plan *plan, struct receipt_install *ret,
 		return inject_once(plan, ret, ret_removed, err);
 	memset(ret, 0, sizeof(*ret));
 	if (inject_tree(plan, 0, trees, ret_removed, err) < 0)
-		return -1;
+		return trees->was == WAS_ABSENT ? take_back_all(plan, trees->was, trees, 0, err)
+						: -1;
 	ret->was = trees->was;
 	return 0;
 }
 
-/* Trees of this run that were not there before, and the service, if it was not. */
-static int take_back_all(struct plan *plan, const struct receipt_install *service,
-	const struct receipt_tree *trees, size_t count, struct sb_err *err)
+/* What stood in the way has been removed before; something new may be there. */
+static int check_unpacked(
+	const struct plan *plan, size_t i, const struct receipt_tree *tree, struct sb_err *err)
 {
-	const struct removal removal = {
-		.service = service->was == WAS_ABSENT, .trees = trees, .count = count};
-	struct sb_err failure = SB_ERR_INIT;
-	bool removed;
-
-	if (remove_some(plan, &removal, &removed, &failure) < 0)
-		return sb_err_add(err, "; what had been injected is still there: %s", failure.text);
-	sb_log(SB_NOTE, "removed what had been placed");
-	return -1;
+	if (!must_go(tree->was))
+		return 0;
+	return sb_err_set(err, SB_UNSUPPORTED,
+		"tree '%s': a service that was injected meanwhile is in its way; run this again when "
+		"the other run has ended",
+		plan->trees[i].what->name);
 }
 
 int service_inject(struct plan *plan, struct receipt_install *ret, struct receipt_tree *trees,
@@ -186,8 +200,9 @@ int service_inject(struct plan *plan, struct receipt_install *ret, struct receip
 			"another service was injected again while this one was removed; run this "
 			"again when the other run has ended");
 	for (size_t i = plan->service_is_tree; i < plan->tree_count; i++)
-		if (inject_tree(plan, i, &trees[i], &removed, err) < 0)
-			return take_back_all(plan, ret, trees, i, err);
+		if (inject_tree(plan, i, &trees[i], &removed, err) < 0 ||
+			check_unpacked(plan, i, &trees[i], err) < 0)
+			return take_back_all(plan, ret->was, trees, i + 1, err);
 	if (removed)
 		ret->was = WAS_OTHER;
 	return 0;

@@ -16,6 +16,7 @@ struct delivery {
 	struct plan *plan;
 	const struct plan_tree *tree;
 	const struct unpack_way *way;
+	bool *lost; /* all was sent, and no answer came */
 };
 
 static bool is_service(const struct delivery *delivery)
@@ -90,7 +91,10 @@ static int send_tree(struct talk *talk, json_t **receipt, const void *ctx, struc
 		give_up(talk);
 		return -1;
 	}
+	talk->answered = false;
 	*receipt = talk_take(talk, err);
+	*delivery->lost = !talk->answered;
+	talk->answered = true;
 	if (!*receipt && talk->instead)
 		return talk_explain(talk, talk->instead, err);
 	return *receipt ? 0 : -1;
@@ -103,16 +107,33 @@ static int bring(struct carry *carry, void *ctx, struct sb_err *err)
 	return way->bring(carry, way->ctx, err);
 }
 
+/* Of an interrupted one as well, for whoever takes it back. */
+static int read_receipt(const json_t *receipt, const struct plan_tree *tree,
+	struct receipt_tree *ret, struct sb_err *err)
+{
+	struct sb_err odd = SB_ERR_INIT;
+
+	if (receipt_read_tree(receipt, tree->tree, ret, &odd) < 0 && err->code == SB_OK)
+		*err = odd;
+	return err->code == SB_OK ? 0 : -1;
+}
+
 int unpack_tree(struct plan *plan, const struct plan_tree *tree, const struct unpack_way *way,
 	struct receipt_tree *ret, struct sb_err *err)
 {
-	struct delivery delivery = {plan, tree, way};
+	bool lost = false;
+	struct delivery delivery = {plan, tree, way, &lost};
 	const struct errand errand = {WIRE_UNPACK, question, bring, &delivery, send_tree};
 	sb_auto(visit_end) struct visit visit = VISIT_INIT;
 	json_auto_t *receipt = NULL;
 
+	*ret = (struct receipt_tree){.was = WAS_SAME};
 	if (visit_ask(plan, plan->as_user, &errand, &visit, &receipt, err) != 0 ||
-		err->code != SB_OK || receipt_read_tree(receipt, tree->tree, ret, err) < 0)
+		read_receipt(receipt, tree, ret, err) < 0) {
+		if (lost && !receipt)
+			sb_err_add(err, "; '%s' may be left inside ('sbinject remove' deletes it)",
+				tree->path);
 		return sb_err_wrap(err, "tree '%s'", tree->what->name);
+	}
 	return 0;
 }

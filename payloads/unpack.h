@@ -18,7 +18,8 @@ struct unpack_way {
 
 /*
  * Unpack the plan's tree. ret->was WAS_USERS or WAS_KIND: nothing was done, because another service
- * has to be removed first. On failure nothing of it is left, or the error says what may be.
+ * has to be removed first. On failure nothing of it is left, or the error says what may be; but
+ * where ret->was is WAS_ABSENT then, it is there.
  */
 int unpack_tree(struct plan *plan, const struct plan_tree *tree, const struct unpack_way *way,
 	struct receipt_tree *ret, struct sb_err *err) sb_must_check;

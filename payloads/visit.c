@@ -138,7 +138,7 @@ static int discard_for_user(struct visit *failed, struct sb_err *err)
 }
 
 /* In the end there must be time to delete the helper container that undoing may need, too. */
-static void begin_undo(const struct plan *plan)
+void visit_begin_undo(const struct plan *plan)
 {
 	eng_begin_cleanup(plan->client, plan->home.beyond ? GRAFT_END_MS : 0);
 }
@@ -150,7 +150,7 @@ static void undo(struct visit *failed, struct sb_err *why)
 	struct sb_err err = SB_ERR_INIT;
 	enum presence presence;
 
-	begin_undo(plan);
+	visit_begin_undo(plan);
 	carry_end(&failed->carry, true);
 	presence = presence_now(plan);
 	/* A container that has stopped keeps what it has: nothing can be deleted from outside. */
@@ -177,7 +177,7 @@ static json_t *late_receipt(struct visit *visit)
 	eng_begin_cleanup(plan->client, ENG_CLEANUP_MS - SETTLE_MS);
 	if (visit->talk.exec)
 		receipt = talk_take(&visit->talk, &ignored);
-	begin_undo(plan);
+	visit_begin_undo(plan);
 	return receipt;
 }
 

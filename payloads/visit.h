@@ -50,6 +50,9 @@ struct errand {
 int visit_ask(struct plan *plan, bool as_user, const struct errand *errand, struct visit *ret,
 	json_t **ret_receipt, struct sb_err *err) sb_must_check;
 
+/* Before what was done is undone: whatever has happened, there is time for it. */
+void visit_begin_undo(const struct plan *plan);
+
 /* Run it to speak with it by ret->talk.exec: it has answered a first request by then. */
 int visit_open(struct plan *plan, bool as_user, const struct errand *errand, struct visit *ret,
 	struct sb_err *err) sb_must_check;
