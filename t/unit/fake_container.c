@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define STATE_NAME "state.json"
+#define TREES_NAME "trees.json"
 
 /* ---- paths ---- */
 
@@ -109,6 +110,8 @@ char *fake_describe(const struct fake_container *container)
 		fprintf(file, "%c %s", "dfl"[path->type], path -> path);
 		if (path->type == FAKE_LINK)
 			fprintf(file, " -> %s", path->text);
+		if (path->type == FAKE_DIR && path->text[0])
+			fprintf(file, " (tree %.12s)", path->text);
 		fputs(path->type == FAKE_FILE && path->ours ? " (program)\n" : "\n", file);
 	}
 	fprintf(file, "service: %s\n", services[sorted.service]);
@@ -223,11 +226,10 @@ static struct fake_name fake_staged(const json_t *question)
 		fake_text(question, WIRE_STAGED));
 }
 
-static void fake_install_files(
-	struct fake_container *container, bool as_user, const json_t *question)
+/* The program is at home. */
+static void fake_settle(struct fake_container *container, const json_t *question)
 {
 	const char *home = fake_text(question, WIRE_HOME), *keep = fake_text(question, WIRE_KEEP);
-	bool was = fake_own_current(container, question) != NULL;
 	struct fake_path *made;
 
 	fake_delete(container, fake_staged(question).text);
@@ -237,10 +239,20 @@ static void fake_install_files(
 	if (*keep)
 		fake_make_file(container, fake_in(home, keep).text, true);
 	fake_make(container, fake_in(home, "lock").text, FAKE_FILE);
-	made = fake_make(container, fake_in(home, STATE_NAME).text, FAKE_FILE);
-	snprintf(made->text, sizeof(made->text), "%s", was ? "" : fake_text(question, WIRE_NONCE));
 	made = fake_make(container, fake_in(home, WIRE_CURRENT_NAME).text, FAKE_LINK);
 	snprintf(made->text, sizeof(made->text), "%s", container->sha256);
+}
+
+static void fake_install_files(
+	struct fake_container *container, bool as_user, const json_t *question)
+{
+	const char *home = fake_text(question, WIRE_HOME);
+	bool was = fake_home_path(container, question, STATE_NAME) != NULL;
+	struct fake_path *made;
+
+	fake_settle(container, question);
+	made = fake_make(container, fake_in(home, STATE_NAME).text, FAKE_FILE);
+	snprintf(made->text, sizeof(made->text), "%s", was ? "" : fake_text(question, WIRE_NONCE));
 	fake_make(container, fake_dir_of(container->place).text, FAKE_DIR);
 	fake_make_file(container, container->place, true);
 	container->service = as_user ? FAKE_OF_USER : FAKE_OF_ROOT;
@@ -268,9 +280,128 @@ static json_t *fake_install(struct fake_container *container, bool as_user, cons
 	return receipt;
 }
 
+/* ---- trees ---- */
+
+static bool fake_is_tree(const struct fake_path *path)
+{
+	return path->type == FAKE_DIR && path->text[0];
+}
+
+static size_t fake_count_trees(const struct fake_container *container)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < container->count; i++)
+		n += fake_is_tree(&container->paths[i]);
+	return n;
+}
+
+static json_t *fake_list_trees(const struct fake_container *container)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < container->count; i++)
+		if (fake_is_tree(&container->paths[i]))
+			json_array_append_new(list,
+				json_pack("{s:s, s:s, s:s}", WIRE_PATH, container->paths[i].path,
+					WIRE_NAME_OF, "", WIRE_TREE, container->paths[i].text));
+	return list;
+}
+
+/* Nothing is done: another service has to go first. */
+static json_t *fake_decline(
+	struct fake_container *container, const json_t *question, const char *was)
+{
+	json_t *receipt = fake_receipt(question);
+
+	if (*fake_text(question, WIRE_STAGED))
+		fake_delete(container, fake_staged(question).text);
+	json_object_set_new(receipt, WIRE_WAS, json_string(was));
+	return receipt;
+}
+
+static json_t *fake_of_tree(const json_t *question, const char *was)
+{
+	json_t *receipt = fake_receipt(question);
+
+	json_object_set_new(receipt, WIRE_WAS, json_string(was));
+	json_object_set(receipt, WIRE_TREE, json_object_get(question, WIRE_TREE));
+	return receipt;
+}
+
+static json_t *fake_ask_for_tree(
+	struct fake_container *container, bool as_user, const json_t *question)
+{
+	const struct fake_path *there = fake_find(container, fake_text(question, WIRE_PATH));
+	bool is_program = fake_home_path(container, question, STATE_NAME) != NULL;
+	json_t *receipt;
+
+	if (!as_user && fake_home_path(container, question, WIRE_USER_NAME))
+		return fake_decline(container, question, "user");
+	if (container->is_other || (is_program && fake_is_true(question, WIRE_SERVICE)))
+		return fake_decline(container, question, "kind");
+	if (there && !strcmp(there->text, fake_text(question, WIRE_TREE))) {
+		fake_settle(container, question);
+		return fake_of_tree(question, "same");
+	}
+	receipt = fake_receipt(question);
+	json_object_set_new(receipt, WIRE_SEND, json_true());
+	return receipt;
+}
+
+static void fake_place_tree(struct fake_container *container, const json_t *question)
+{
+	struct fake_path *made;
+
+	fake_settle(container, question);
+	fake_make(container, fake_in(fake_text(question, WIRE_HOME), TREES_NAME).text, FAKE_FILE);
+	made = fake_make(container, fake_text(question, WIRE_PATH), FAKE_DIR);
+	snprintf(made->text, sizeof(made->text), "%s", fake_text(question, WIRE_TREE));
+}
+
+static void fake_erase_home(struct fake_container *container, const char *home, bool deliveries);
+
+/* Without a service and a tree, the home is for nothing. */
+static void fake_drop_home(struct fake_container *container, const json_t *question)
+{
+	const char *home = fake_text(question, WIRE_HOME);
+
+	if (fake_count_trees(container) > 0)
+		return;
+	fake_delete(container, fake_in(home, TREES_NAME).text);
+	if (!fake_home_path(container, question, STATE_NAME) &&
+		!fake_home_path(container, question, WIRE_USER_NAME))
+		fake_erase_home(container, home, false);
+}
+
+char *fake_unpacked(struct fake_container *container, const json_t *question, const char *digest)
+{
+	bool is_right = digest && !strcmp(digest, fake_text(question, WIRE_TREE));
+	bool was = fake_find(container, fake_text(question, WIRE_PATH)) != NULL;
+	json_t *receipt = fake_of_tree(question, was ? "other" : "absent");
+	char *line;
+
+	if (is_right) {
+		fake_place_tree(container, question);
+	} else {
+		json_object_set_new(receipt, WIRE_OK, json_false());
+		json_object_set_new(
+			receipt, WIRE_CODE, json_string(digest ? "digest" : "internal"));
+		json_object_set_new(receipt, WIRE_WHAT, json_string("the tree is not whole"));
+		if (*fake_text(question, WIRE_STAGED))
+			fake_delete(container, fake_staged(question).text);
+		fake_drop_home(container, question);
+	}
+	line = json_dumps(receipt, JSON_COMPACT);
+	json_decref(receipt);
+	return line;
+}
+
 static json_t *fake_status(struct fake_container *container, bool as_user, const json_t *question)
 {
 	json_t *receipt = fake_receipt(question);
+
+	json_object_set_new(receipt, WIRE_TREES, fake_list_trees(container));
 
 	(void)as_user;
 	json_object_set_new(receipt, WIRE_RELEASE, json_string("0.1.0"));
@@ -366,10 +497,45 @@ static void fake_drop_user(struct fake_container *container, const json_t *quest
 		fake_delete(container, fake_in(home, WIRE_CURRENT_NAME).text);
 }
 
+static void fake_drop_trees(
+	struct fake_container *container, const json_t *question, const json_t *trees)
+{
+	const json_t *path;
+	size_t i;
+
+	json_array_foreach (trees, i, path)
+		fake_delete(container, json_string_value(path));
+	fake_drop_home(container, question);
+}
+
+/* All, or with "service_only" all but the trees. */
+static void fake_remove(struct fake_container *container, bool as_user, const json_t *question)
+{
+	bool keeps = fake_is_true(question, WIRE_SERVICE_ONLY) && fake_count_trees(container) > 0;
+	size_t i = 0;
+
+	if (fake_is_true(question, WIRE_SERVICE_ONLY))
+		container->is_other = false;
+	if (keeps) {
+		fake_delete(container, container->place);
+		fake_rmdir(container, fake_dir_of(container->place).text);
+		fake_delete(container, fake_in(fake_text(question, WIRE_HOME), STATE_NAME).text);
+		container->service = FAKE_NO_SERVICE;
+		return;
+	}
+	while (i < container->count)
+		if (fake_is_tree(&container->paths[i]))
+			fake_delete(container, container->paths[i].path);
+		else
+			i++;
+	fake_erase_all(container, as_user, question, true);
+}
+
 static json_t *fake_uninstall(
 	struct fake_container *container, bool as_user, const json_t *question)
 {
 	const json_t *names = json_object_get(question, WIRE_DISCARD);
+	const json_t *trees = json_object_get(question, WIRE_TREES);
 	json_t *receipt = fake_receipt(question);
 
 	if (fake_is_true(question, WIRE_USER_GONE))
@@ -379,8 +545,10 @@ static json_t *fake_uninstall(
 			json_boolean(fake_discard(container, as_user, question, names)));
 	else if (fake_home_path(container, question, WIRE_USER_NAME))
 		json_object_set_new(receipt, WIRE_WAS, json_string("user"));
+	else if (trees)
+		fake_drop_trees(container, question, trees);
 	else
-		fake_erase_all(container, as_user, question, true);
+		fake_remove(container, as_user, question);
 	return receipt;
 }
 
@@ -456,6 +624,7 @@ char *fake_answer(
 		{WIRE_STATUS, fake_status},
 		{WIRE_UNINSTALL, fake_uninstall},
 		{WIRE_GRAFT, fake_graft},
+		{WIRE_UNPACK, fake_ask_for_tree},
 	};
 
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {

@@ -17,8 +17,9 @@ enum fake_type { FAKE_DIR, FAKE_FILE, FAKE_LINK };
 struct fake_path {
 	char path[FAKE_PATH_SIZE];
 	enum fake_type type;
-	bool ours;		   /* of a file: it is our program, whole */
-	char text[FAKE_PATH_SIZE]; /* of a link: where it leads; of a state: who has made it */
+	bool ours; /* of a file: it is our program, whole */
+	/* of a link: where it leads; of a state: who has made it; of a tree: its digest */
+	char text[FAKE_PATH_SIZE];
 };
 
 enum fake_service { FAKE_NO_SERVICE, FAKE_OF_ROOT, FAKE_OF_USER };
@@ -32,6 +33,7 @@ struct fake_container {
 	size_t count;
 	enum fake_service service;
 	bool overflow; /* more paths came than there is room for */
+	bool is_other; /* it says that a service of another kind is there */
 };
 
 /* The path, or NULL. */
@@ -61,6 +63,12 @@ void fake_forget_delivery(
  */
 char *fake_answer(struct fake_container *container, const char *command, bool as_user,
 	const json_t *question);
+
+/*
+ * The answer to `unpack` after the stream, which was that of a tree with that digest; NULL: it
+ * ended before its end.
+ */
+char *fake_unpacked(struct fake_container *container, const json_t *question, const char *digest);
 
 /* What it takes back when the input of `graft` ends. */
 void fake_take_back(struct fake_container *container, const json_t *question);

@@ -4,6 +4,8 @@
 
 #include "engine/http.h"
 #include "payloads/catalogue.h"
+#include "payloads/lib/sha256.h"
+#include "payloads/lib/treesum.h"
 
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
@@ -802,13 +804,77 @@ static bool fake_pipe(struct fake_connection *c, const struct fake_harm *harm)
 	return lasts;
 }
 
+/* Content that follows a line: false where the stream ends in it. */
+static bool fake_read_content(struct fake_connection *c, size_t size, char hex[SHA256_HEX])
+{
+	while (c->got.len - c->done < size)
+		if (!fake_receive(c))
+			return false;
+	sha256_hex(sb_buf_str(&c->got) + c->done, size, hex);
+	c->done += size;
+	return true;
+}
+
+/* One thing of a tree. 1: it was the end; -1: the stream ends. */
+static int fake_read_thing(struct fake_connection *c, const json_t *line, struct treesum *sum)
+{
+	const char *dir = json_string_value(json_object_get(line, WIRE_DIR));
+	const char *file = json_string_value(json_object_get(line, WIRE_FILE));
+	bool exec = json_is_true(json_object_get(line, WIRE_EXEC));
+	size_t size = (size_t)json_integer_value(json_object_get(line, WIRE_SIZE));
+	char hex[SHA256_HEX];
+
+	if (!line || json_is_true(json_object_get(line, WIRE_END)))
+		return line ? 1 : -1;
+	if (dir)
+		return treesum_add(sum, TREESUM_DIR, dir, 0, NULL);
+	fake_need(file != NULL, "thing");
+	return fake_read_content(c, size, hex)
+		       ? treesum_add(sum, exec ? TREESUM_EXEC : TREESUM_FILE, file, size, hex)
+		       : -1;
+}
+
+/* The stream of a tree, and its digest; false: it ends before its end. */
+static bool fake_read_tree(struct fake_connection *c, char hex[SHA256_HEX])
+{
+	struct treesum sum = TREESUM_INIT;
+	int ret = 0;
+
+	while (ret == 0) {
+		json_t *line = fake_read_line(c);
+
+		ret = fake_read_thing(c, line, &sum);
+		json_decref(line);
+	}
+	treesum_end(&sum, hex);
+	treesum_release(&sum);
+	return ret > 0;
+}
+
+/* The answer to `unpack` behind the one that asks for the stream. */
+static bool fake_receive_tree(struct fake_connection *c, struct fake_docker *docker,
+	const struct fake_harm *harm, const json_t *question)
+{
+	char hex[SHA256_HEX], *answer, *line;
+	bool whole = fake_read_tree(c, hex), lasts;
+
+	pthread_mutex_lock(&docker->mutex);
+	answer = fake_unpacked(&docker->container, question, whole ? hex : NULL);
+	pthread_mutex_unlock(&docker->mutex);
+	line = fake_text_of("%s\n", answer);
+	lasts = fake_print(c, harm, line);
+	free(answer);
+	free(line);
+	return lasts;
+}
+
 /* One question, one receipt. */
 static bool fake_converse(struct fake_connection *c, struct fake_docker *docker,
 	const struct fake_harm *harm, const char *command, bool as_user, json_t **ret_question)
 {
 	json_t *question = *ret_question = fake_read_line(c);
 	char *answer, *line;
-	bool lasts;
+	bool lasts, wants;
 
 	if (!question)
 		return false;
@@ -820,10 +886,14 @@ static bool fake_converse(struct fake_connection *c, struct fake_docker *docker,
 	if (!answer)
 		return false;
 	line = fake_text_of("%s\n", answer);
-	lasts = fake_print(c, harm, line);
+	wants = strstr(line, "\"" WIRE_SEND "\":true") != NULL;
+	lasts = fake_print(c, wants && docker->spares_question ? NULL : harm, line);
 	free(answer);
 	free(line);
-	return lasts;
+	/* what did not start takes nothing */
+	if (harm && harm->change == fake_refusal && !docker->spares_question)
+		return lasts;
+	return lasts && wants ? fake_receive_tree(c, docker, harm, question) : lasts;
 }
 
 /* Whether it is ours. */

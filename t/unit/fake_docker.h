@@ -56,7 +56,8 @@ struct fake_docker {
 	bool is_gone, is_stopped;
 	int started; /* how often */
 	bool has_helper;
-	char helper_run[40]; /* its label */
+	bool spares_question; /* a fault of frames is one of the receipt after a tree, not before */
+	char helper_run[40];  /* its label */
 	struct fake_exec execs[FAKE_MAX_EXECS];
 	size_t exec_count;
 

@@ -17,15 +17,18 @@
 #include <cmocka.h>
 
 #include "engine/file.h"
+#include "engine/tar.h"
 #include "payloads/lib/sha256.h"
 #include "payloads/presence.h"
 #include "payloads/service.h"
+#include "payloads/treefile.h"
 
 #include "t/unit/fake_docker.c"
 
 enum {
 	TIMEOUT_MS = 8000,
 	PROGRAM_SIZE = 3000,
+	TREE_SIZE = 1 << 20, /* some pieces of a stream */
 	MAX_COLUMNS = 40,
 };
 
@@ -51,57 +54,99 @@ struct scene {
 	enum command command;
 	enum before before;
 	bool no_key, as_user, read_only;
+	bool trees;	      /* the rule adds two */
+	bool spares_question; /* as in struct fake_docker */
 	const char *table;
 };
 
 /* ---- the world ---- */
 
 static char program[PROGRAM_SIZE], program_path[64], sha256[65];
+static char tree_path[64], tree_sha256[65], tree_digest[65];
 static struct conf *confs[2];		 /* whose rule has `service: root` and `service: user` */
+static struct conf *tree_confs[2];	 /* the same with two trees */
 static const struct fake_fault no_fault; /* all zero */
 static const struct key key = {.bytes = "a secret", .known = true};
 
-static struct conf *make_conf(const char *service)
+static struct conf *make_conf(const char *service, const char *with)
 {
 	struct sb_err err = SB_ERR_INIT;
 	struct conf *conf = NULL;
-	char text[600];
+	char tree[400], text[2000];
 
+	snprintf(tree, sizeof(tree), "source: file, path: %s, sha256: %s, format: tar, tree: %s",
+		tree_path, tree_sha256, tree_digest);
 	snprintf(text, sizeof(text),
 		"version: 1\n"
-		"payloads: {own: {source: file, path: %s, sha256: %s}}\n"
+		"payloads:\n"
+		"  own: {source: file, path: %s, sha256: %s}\n"
+		"  one: {%s, install: /opt/one}\n"
+		"  two: {%s, install: /opt/two}\n"
 		"install: {path: /opt/tools/program}\n"
-		"rules: [{when: {}, use: own, service: %s}]\n",
-		program_path, sha256, service);
+		"rules: [{when: {}, use: own, service: %s%s}]\n",
+		program_path, sha256, tree, tree, service, with);
 	assert_int_equal(conf_parse(text, strlen(text), "test", NULL, &conf, &err), 0);
 	return conf;
 }
 
-static int set_up(void **state)
+static int make_file(char path[64], const void *data, size_t len)
 {
 	FILE *file;
 	int fd;
 
+	strcpy(path, "/tmp/sbinject-unit-XXXXXX");
+	fd = mkstemp(path);
+	file = fd < 0 ? NULL : fdopen(fd, "w");
+	return !file || fwrite(data, len, 1, file) != 1 || fclose(file) != 0 ? -1 : 0;
+}
+
+static int make_tree(void)
+{
+	sb_autobuf struct sb_buf tar = SB_BUF_INIT(2 * TREE_SIZE);
+	sb_autofree char *content = calloc(1, TREE_SIZE);
+	const struct eng_tar_member members[] = {{.name = "lib/", .mode = 0755},
+		{.name = "lib/data", .mode = 0644, .data = content, .len = TREE_SIZE},
+		{.name = "run", .mode = 0755, .data = program, .len = sizeof(program)}};
+	struct sb_err err = SB_ERR_INIT;
+	struct treefile_facts facts;
+	struct treefile file = {.source.name = tree_path};
+	int ret;
+
+	assert_int_equal(eng_tar_write(members, SB_ARRAY_SIZE(members), &tar, &err), 0);
+	sha256_hex(tar.data, tar.len, tree_sha256);
+	if (make_file(tree_path, tar.data, tar.len) < 0)
+		return -1;
+	assert_int_equal(sb_file_open(tree_path, &file.source.fd, &err), 0);
+	file.source.size = tar.len;
+	ret = treefile_survey(&file, &facts, &err);
+	strcpy(tree_digest, facts.tree);
+	close(file.source.fd);
+	return ret;
+}
+
+static int set_up(void **state)
+{
 	(void)state;
 	for (size_t i = 0; i < sizeof(program); i++)
 		program[i] = (char)(i * i >> 3);
 	sha256_hex(program, sizeof(program), sha256);
-	strcpy(program_path, "/tmp/sbinject-unit-XXXXXX");
-	fd = mkstemp(program_path);
-	file = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!file || fwrite(program, sizeof(program), 1, file) != 1 || fclose(file) != 0)
+	if (make_file(program_path, program, sizeof(program)) < 0 || make_tree() < 0)
 		return -1;
-	confs[0] = make_conf("root");
-	confs[1] = make_conf("user");
+	confs[0] = make_conf("root", "");
+	confs[1] = make_conf("user", "");
+	tree_confs[0] = make_conf("root", ", with: [one, two]");
+	tree_confs[1] = make_conf("user", ", with: [one, two]");
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	conf_free(confs[0]);
-	conf_free(confs[1]);
-	return unlink(program_path);
+	for (int i = 0; i < 2; i++) {
+		conf_free(confs[i]);
+		conf_free(tree_confs[i]);
+	}
+	return unlink(program_path) < 0 || unlink(tree_path) < 0 ? -1 : 0;
 }
 
 /* ---- one run ---- */
@@ -115,16 +160,20 @@ struct outcome {
 static int do_command(enum command command, struct plan *plan, struct sb_err *err)
 {
 	sb_auto(visit_end) struct visit visit = VISIT_INIT;
+	struct receipt_tree trees[2 * CONF_MAX_TREES];
 	struct receipt_install installed;
 	struct receipt_status status;
 	bool removed;
 
 	switch (command) {
 	case INJECT:
-		return service_inject(plan, &installed, NULL, err);
+		return service_inject(plan, &installed, trees, err);
 	case STATUS:
 		if (service_status(plan, &status, err) < 0)
 			return -1;
+		for (size_t i = 0; i < plan->tree_count; i++)
+			if (!service_find_tree(&status, &plan->trees[i]))
+				return sb_err_set(err, SB_MISMATCH, "a tree is not there");
 		return status.running ? 0 : sb_err_set(err, SB_NO_SERVICE, "it does not run");
 	case PIPE:
 		return service_open(plan, WIRE_PIPE, &visit, err);
@@ -138,7 +187,7 @@ static int do_all(struct fake_docker *docker, enum command command, const struct
 	struct sb_err *err)
 {
 	static const struct key no_key = {.known = false};
-	const struct plan_opts opts = {.conf = confs[scene->as_user],
+	const struct plan_opts opts = {.conf = (scene->trees ? tree_confs : confs)[scene->as_user],
 		.key = scene->no_key ? &no_key : &key,
 		.graft = scene->read_only};
 	sb_auto(eng_closep) struct eng_client *client = NULL;
@@ -186,7 +235,8 @@ static void begin_world(struct fake_docker *docker, const struct scene *scene)
 {
 	*docker = (struct fake_docker){
 		.user = scene->as_user || scene->before == INJECTED_FOR_USER ? "1000" : "",
-		.read_only = scene->read_only};
+		.read_only = scene->read_only,
+		.spares_question = scene->spares_question};
 	docker->container = (struct fake_container){.place = confs[0]->path,
 		.sha256 = sha256,
 		.program = program,
@@ -334,7 +384,8 @@ static void check_after(const struct cell *cell, const struct outcome *outcome)
 		return;
 	}
 	if (cell->docker->is_stopped && !is_as(cell, cell->was) && !is_other &&
-		!strstr(outcome->text, "is left in it until it runs"))
+		!strstr(outcome->text, "is left in it until it runs") &&
+		!(cell->scene->trees && strstr(outcome->text, "is still there")))
 		complain(cell, outcome, "it does not say that it stays until the container runs");
 	if (!is_other && !may_be_half_done(cell) && !is_as(cell, cell->was) &&
 		!says_what_is_left(outcome))
@@ -736,6 +787,111 @@ static void test_service_inject__by_helper(void **state)
 	play(&scene);
 }
 
+/* ---- inject with trees ---- */
+
+static void test_service_inject__with_trees(void **state)
+{
+	static const struct scene scene = {.command = INJECT,
+		.trees = true,
+		.table =
+			"                    ping inspect image look put exec start look2 exec2 start2 look3 exec3 start3\n"
+			"drop                3 3 3 3 3 3 3 3 3 3 3 3 3\n"
+			"cut:resp:0          3 3 3 3 3 3 3 3 3 3 3 3 3\n"
+			"cut:resp-body:half  3 3 3 - - 3 3 - 3 3 - 3 3\n"
+			"stall:resp          3 3 3 3 3 3 3 3 3 3 3 3 3\n"
+			"reply:500           3 1 1 1 1 1 1 1 0 0 1 0 0\n"
+			"reply:404           3 4 0 0 4 4 4 0 4 4 0 4 4\n"
+			"frame:stream        - - - - - - 3 - - 3 - - 3\n"
+			"frame:nonce         - - - - - - 6 - - 0 - - 0\n"
+			"frame:refusal       - - - - - - 5 - - 0 - - 0\n"
+			"interrupted         i i i i i i i i i i i i i\n"
+			"interrupted:late    - - - - - - i - - i - - i\n"
+			"stopped             4 4 4 4 4 4 4 4 4 4 4 4 4\n"
+			"deleted             4 4 4 4 4 4 4 4 4 4 4 4 4\n"};
+
+	(void)state;
+	play(&scene);
+}
+
+/* What goes wrong with the answer that a tree is in place. */
+static void test_service_inject__with_trees_in_place(void **state)
+{
+	static const struct scene scene = {.command = INJECT,
+		.trees = true,
+		.spares_question = true,
+		.table =
+			"                    ping inspect image look put exec start look2 exec2 start2 look3 exec3 start3\n"
+			"frame:oversize      - - - - - - 0 - - 0 - - 0\n"
+			"frame:stream        - - - - - - 3 - - 3 - - 3\n"
+			"frame:nonce         - - - - - - 6 - - 6 - - 6\n"
+			"interrupted:late    - - - - - - i - - i - - i\n"};
+
+	(void)state;
+	play(&scene);
+}
+
+/* One that says that the service is of another kind, although that was removed. */
+static void test_service_inject__does_without_no_tree(void **state)
+{
+	static const struct scene scene = {.command = INJECT, .trees = true};
+	struct fake_docker docker;
+	struct outcome outcome;
+	char *left;
+
+	(void)state;
+	begin_world(&docker, &scene);
+	docker.container.is_other = true;
+	run_command(&docker, INJECT, &scene, no_fault, &outcome);
+	assert_int_equal(outcome.code, SB_UNSUPPORTED);
+	assert_string_equal(outcome.text,
+		"tree 'one': a service that was injected meanwhile is in its way; run this again when "
+		"the other run has ended");
+	left = fake_describe(&docker.container);
+	assert_string_equal(left, "service: none\n");
+	free(left);
+}
+
+static void test_service_inject__with_trees_that_are_there(void **state)
+{
+	static const struct scene scene = {.command = INJECT,
+		.before = INJECTED,
+		.trees = true,
+		.table =
+			"                    ping inspect image look exec start look2 exec2 start2 look3 exec3 start3\n"
+			"drop                3 3 3 3 3 3 3 3 3 3 3 3\n"
+			"stall:resp          3 3 3 3 3 3 3 3 3 3 3 3\n"
+			"stopped             4 4 4 4 4 4 4 4 4 4 4 4\n"};
+
+	(void)state;
+	play(&scene);
+}
+
+static void test_service_remove__with_trees(void **state)
+{
+	static const struct scene scene = {.command = REMOVE,
+		.before = INJECTED,
+		.trees = true,
+		.table = "                    ping inspect image look exec start\n"
+			 "drop                3    3       3     3    3    3\n"
+			 "stall:resp          3    3       3     3    3    3\n"};
+
+	(void)state;
+	play(&scene);
+}
+
+static void test_service_status__with_trees(void **state)
+{
+	static const struct scene scene = {.command = STATUS,
+		.before = INJECTED,
+		.trees = true,
+		.table = "                    ping inspect image look exec start\n"
+			 "drop                3    3       3     3    3    3\n"
+			 "stall:resp          3    3       3     3    3    3\n"};
+
+	(void)state;
+	play(&scene);
+}
+
 static void test_service_status__(void **state)
 {
 	static const struct scene scene = {.command = STATUS,
@@ -982,6 +1138,12 @@ int main(void)
 		cmocka_unit_test(test_service_inject__for_root_after_user),
 		cmocka_unit_test(test_service_inject__over_an_impostor),
 		cmocka_unit_test(test_service_inject__by_helper),
+		cmocka_unit_test(test_service_inject__with_trees),
+		cmocka_unit_test(test_service_inject__with_trees_in_place),
+		cmocka_unit_test(test_service_inject__does_without_no_tree),
+		cmocka_unit_test(test_service_inject__with_trees_that_are_there),
+		cmocka_unit_test(test_service_remove__with_trees),
+		cmocka_unit_test(test_service_status__with_trees),
 		cmocka_unit_test(test_service_status__),
 		cmocka_unit_test(test_service_status__without_a_key),
 		cmocka_unit_test(test_service_status__for_user),
