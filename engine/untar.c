@@ -146,6 +146,7 @@ static int describe(struct archive_entry *entry, const struct reader *reader, ch
 		utf8_or(archive_entry_pathname_utf8(entry), archive_entry_pathname(entry));
 	const char *why;
 
+	path[0] = '\0';
 	if (!name)
 		return fail_member(reader, "", "has a name that is not text", err);
 	why = why_unfit(entry);
