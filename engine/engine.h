@@ -250,6 +250,12 @@ int eng_exec_send(struct eng_exec *exec, const void *data, size_t len, size_t *r
 	struct sb_err *err) sb_must_check;
 int eng_exec_write(
 	struct eng_exec *exec, const void *data, size_t len, struct sb_err *err) sb_must_check;
+/*
+ * The same until there is output, which is added to `out`, empty before: 1. A program that ends
+ * early may leave its input where it is, and then no more of it can be sent.
+ */
+int eng_exec_write_until(struct eng_exec *exec, const void *data, size_t len, struct sb_buf *out,
+	struct sb_err *err) sb_must_check;
 int eng_exec_close_stdin(struct eng_exec *exec, struct sb_err *err) sb_must_check;
 
 /*

@@ -6,6 +6,7 @@
 #include "engine/log.h"
 #include "engine/stream.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -199,6 +200,14 @@ int eng_exec_send(
 	return eng_stream_send(exec->stream, data, len, ret_len, err);
 }
 
+static int check_time_to_send(const struct eng_exec *exec, struct sb_err *err)
+{
+	if (sb_left_ms(exec->client->deadline, 1) > 0)
+		return 0;
+	return sb_err_set(err, SB_NO_ENGINE,
+		"out of time while sending input to the program; --timeout allows more");
+}
+
 int eng_exec_write(struct eng_exec *exec, const void *data, size_t len, struct sb_err *err)
 {
 	const char *from = data;
@@ -213,10 +222,9 @@ int eng_exec_write(struct eng_exec *exec, const void *data, size_t len, struct s
 		len -= sent;
 		if (sent)
 			continue;
-		if (sb_left_ms(exec->client->deadline, 1) == 0)
-			return sb_err_set(err, SB_NO_ENGINE,
-				"out of time while sending input to the program; --timeout allows more");
-		eng_stream_wait(exec->stream, true, sb_left_ms(exec->client->deadline, 200));
+		if (check_time_to_send(exec, err) < 0)
+			return -1;
+		eng_stream_wait(exec->stream, POLLOUT, sb_left_ms(exec->client->deadline, 200));
 	}
 	return 0;
 }
@@ -306,6 +314,31 @@ int eng_exec_take(struct eng_exec *exec, struct sb_buf *out, bool *ret_came, str
 
 	*ret_came = len > 0;
 	return ret;
+}
+
+int eng_exec_write_until(
+	struct eng_exec *exec, const void *data, size_t len, struct sb_buf *out, struct sb_err *err)
+{
+	const char *from = data;
+
+	while (len) {
+		size_t came, sent;
+		int ret = check_time_to_send(exec, err);
+
+		if (ret == 0)
+			ret = take_in(exec, 0, out, &came, err);
+		if (ret || out->len)
+			return ret < 0 ? -1 : 1;
+		ret = eng_exec_send(exec, from, len, &sent, err);
+		if (ret)
+			return ret;
+		from += sent;
+		len -= sent;
+		if (!sent && !came)
+			eng_stream_wait(exec->stream, POLLIN | POLLOUT,
+				sb_left_ms(exec->client->deadline, 200));
+	}
+	return 0;
 }
 
 struct sb_buf *eng_exec_stderr(struct eng_exec *exec)

@@ -38,9 +38,9 @@ int eng_stream_fd(const struct eng_stream *stream)
 	return eng_http_conn_fd(stream->conn);
 }
 
-void eng_stream_wait(struct eng_stream *stream, bool to_send, int timeout_ms)
+void eng_stream_wait(struct eng_stream *stream, short events, int timeout_ms)
 {
-	struct pollfd slot = {.fd = eng_stream_fd(stream), .events = to_send ? POLLOUT : POLLIN};
+	struct pollfd slot = {.fd = eng_stream_fd(stream), .events = events};
 
 	(void)poll(&slot, 1, timeout_ms < WAIT_SLICE_MS ? timeout_ms : WAIT_SLICE_MS);
 }
@@ -73,7 +73,7 @@ int eng_stream_recv(struct eng_stream *stream, void *data, size_t size, int time
 		left = sb_left_ms(deadline, timeout_ms);
 		if (left == 0)
 			return 0;
-		eng_stream_wait(stream, false, left);
+		eng_stream_wait(stream, POLLIN, left);
 	}
 }
 
@@ -121,7 +121,7 @@ static int send_all(
 		if (sb_left_ms(deadline, 1) == 0)
 			return sb_err_set(
 				err, SB_NO_ENGINE, "the engine did not accept the request in time");
-		eng_stream_wait(stream, true, sb_left_ms(deadline, WAIT_SLICE_MS));
+		eng_stream_wait(stream, POLLOUT, sb_left_ms(deadline, WAIT_SLICE_MS));
 	}
 	return 0;
 }

@@ -35,8 +35,8 @@ int eng_stream_recv(struct eng_stream *stream, void *data, size_t size, int time
 int eng_stream_send(struct eng_stream *stream, const void *data, size_t len, size_t *ret_len,
 	struct sb_err *err) sb_must_check;
 
-/* Wait until sending or receiving is possible, at most timeout_ms. */
-void eng_stream_wait(struct eng_stream *stream, bool to_send, int timeout_ms);
+/* Wait until one of poll(2)'s `events` is possible, at most timeout_ms. */
+void eng_stream_wait(struct eng_stream *stream, short events, int timeout_ms);
 
 int eng_stream_half_close(struct eng_stream *stream, struct sb_err *err) sb_must_check;
 

@@ -171,12 +171,7 @@ json_t *talk_ask(struct talk *talk, json_t *question, struct sb_err *err)
 
 int talk_send(struct talk *talk, const void *data, size_t len, struct sb_err *err)
 {
-	bool came;
-	int ret = eng_exec_take(talk->exec, &talk->early, &came, err);
-
-	if (ret || talk->early.len)
-		return ret < 0 ? -1 : 1;
-	return eng_exec_write(talk->exec, data, len, err);
+	return eng_exec_write_until(talk->exec, data, len, &talk->early, err);
 }
 
 int talk_greet(struct talk *talk, struct sb_err *err)

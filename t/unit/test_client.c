@@ -996,6 +996,26 @@ static void test_eng_exec_write__gives_up_in_time(void **state)
 	close_world(&w);
 }
 
+/* It answers when it has taken some, and neither takes the rest nor goes. */
+static void test_eng_exec_write_until__ends_with_an_answer(void **state)
+{
+	static const struct fake_step steps[] = {
+		FAKE_ANSWER(PONG), FAKE_ANSWER(CREATED), FAKE_DO(FAKE_STALL)};
+	static const struct fake_step start[] = {FAKE_ANSWER(UPGRADED), {FAKE_TAKE, NULL, 0, 1},
+		FAKE_DO(FAKE_IDLE), FAKE_TEXT("\1\0\0\0\0\0\0\2hi"),
+		{FAKE_FLOOD, "\2\0\0\0\0\0\0\0", 8, 0}, FAKE_DO(FAKE_END)};
+	static char data[8 << 20];
+	sb_autobuf struct sb_buf out = SB_BUF_INIT(100);
+	struct world w;
+	struct eng_exec *exec = start_exec(&w, steps, start, 5000);
+
+	(void)state;
+	assert_int_equal(eng_exec_write_until(exec, data, sizeof(data), &out, &w.err), 1);
+	assert_string_equal(sb_buf_str(&out), "hi");
+	eng_exec_close(exec);
+	close_world(&w);
+}
+
 static void test_eng_exec_status__tells_why_not(void **state)
 {
 	static const struct fake_step steps[] = {FAKE_ANSWER(PONG), FAKE_ANSWER(CREATED),
@@ -1142,6 +1162,7 @@ int main(void)
 		cmocka_unit_test(test_eng_exec_take__tells_of_what_is_not_for_stdout),
 		cmocka_unit_test(test_eng_exec_take__tells_of_a_stream_that_is_cut_off),
 		cmocka_unit_test(test_eng_exec_write__gives_up_in_time),
+		cmocka_unit_test(test_eng_exec_write_until__ends_with_an_answer),
 		cmocka_unit_test(test_eng_exec_status__tells_why_not),
 		cmocka_unit_test(test_eng_container_create__gives_the_id),
 		cmocka_unit_test(test_eng_container_delete__waits_until_it_is_gone),
