@@ -274,6 +274,16 @@ static int place_tree(struct unpack *un, struct fail *fail)
 	return r;
 }
 
+/* Since the exchange, what they run has the other name. */
+static void end_old_processes(const struct unpack *un)
+{
+	const char *path = un->spec.path;
+	char old[SPEC_PATH_MAX + sizeof(un->staging) + 1];
+
+	snprintf(old, sizeof(old), "%.*s/%s", (int)(strrchr(path, '/') - path), path, un->staging);
+	trees_end_processes(old);
+}
+
 static int start(const struct unpack *un, struct fail *fail)
 {
 	char program[SPEC_PATH_MAX * 2 + 2];
@@ -310,7 +320,7 @@ static int attempt(struct unpack *un, struct fail *fail)
 	if (!un->same && place_tree(un, fail) < 0)
 		return -1;
 	if (un->swapped && is_service(un))
-		trees_end_processes(un->spec.path);
+		end_old_processes(un);
 	if (start(un, fail) < 0 || write_done(un, fail) < 0)
 		return -1;
 	if (un->swapped)
