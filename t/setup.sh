@@ -21,7 +21,7 @@ test="libcmocka-dev podman uidmap slirp4netns fuse-overlayfs rootlesskit
   qemu-user-static|qemu-user busybox-static musl-tools
   gcc-aarch64-linux-gnu libc6-dev-arm64-cross zsh fish ca-certificates python3
   python3-venv valgrind clang clang-format clang-tidy cppcheck shellcheck git openssl man-db
-  mandoc util-linux procps time xz-utils"
+  mandoc util-linux procps time xz-utils zstd libarchive-tools"
 bench="python3-pip"
 
 policy=/usr/sbin/policy-rc.d

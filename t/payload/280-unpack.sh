@@ -33,12 +33,12 @@ gone() { printf '{"nonce":"%s","home":"/.sbinject"%s}\n' "$(nonce)" "${1:-}" | e
 clean() { is "$1: as before" "$(listing)" "$before"; }
 
 out=$(sent)
-is 'a tree' "$(jq -c '[.ok,.was,.tree,.files,.bytes]' <<<"$out")" "[true,\"absent\",\"$D\",$(find "$T" ! -type d | wc -l),$(find "$T" -type f -printf '%s\n' | paste -sd+ | bc)]"
+is 'a tree' "$(jq -c '[.ok,.was,.tree,.files,.bytes]' <<<"$out")" "[true,\"absent\",\"$D\",$(find "$T" ! -type d | wc -l),$(find "$T" -type f -printf '%s\n' | awk '{ s += $1 } END { print s }')]"
 is '… is there as it was sent' "$(python3 "$tree" digest "$R/opt/tree")" "$D"
 is '… its directory for everybody' "$(stat -c '%u %a' "$R/opt/tree")" '0 755'
 is '… files for everybody to read or run' "$(find "$R/opt/tree" ! -type l -printf '%u %m\n' | sort -u | tr '\n' ' ')" 'root 644 root 755 '
 is '… and runs' "$(env -i /usr/sbin/chroot "$R" /opt/tree/bin/run version)" "$(in_world version)"
-is '… nothing else' "$(ls -A "$R/opt"):$(ls "$R/.sbinject" | sed "s/^$HEX\$/0/" | tr '\n' ' ')" 'tree:0 current lock trees.json '
+is '… nothing else' "$(ls -A "$R/opt"):$(ls "$R/.sbinject" | sed "s/^$HEX\$/0/" | LC_ALL=C sort | tr '\n' ' ')" 'tree:0 current lock trees.json '
 is 'status' "$(state | jq -c .trees)" "[{\"path\":\"/opt/tree\",\"name\":\"tree\",\"service\":false,\"tree\":\"$D\"}]"
 inode=$(stat -c %i "$R/opt/tree")
 is 'again: the same, nothing is sent' "$(sent | jq -c '[.ok,.was]'):$(stat -c %i "$R/opt/tree")" "[true,\"same\"]:$inode"
