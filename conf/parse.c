@@ -581,7 +581,7 @@ static int read_with(const struct reader *r, const struct yml_node *node, void *
 
 	if (need_count(r, node, 1, CONF_MAX_TREES) < 0)
 		return -1;
-	rule->with = calloc(node->count + 1, sizeof(*rule->with));
+	rule->with = calloc(node->count + 1, sizeof(const struct conf_payload *));
 	if (!rule->with)
 		return sb_err_nomem(r->err);
 	for (const struct yml_node *item = node->first; item; item = item->next)

@@ -78,7 +78,7 @@ def make(folder):
             lines.append("\t".join([
                 "upstream-v%d-%s" % (number, arch), str(number), arch.split("-")[0],
                 "musl" if musl else "glibc", name, form, "-" if musl else str(len(data)),
-                sha256(data), first, last, "-" if musl else path.name, "-" if musl else digest]))
+                sha256(data), first, last, "-" if musl else path.name, "-" if musl else digest, "-"]))
     (top / "upstream.tsv").write_text("\n".join(lines) + "\n")
 
 

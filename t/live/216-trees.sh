@@ -243,19 +243,21 @@ tar -C "$tmp/large" -cf "$tmp/large.tar" .
 rm -r "$tmp/large"
 before=$(files)
 
-# sending: starts it in the background; returns in the middle of the sending
+# sending: starts it in the background, and halts it at the beginning of the sending; let it go on
+# by SIGCONT, once what is to happen to it or the engine has happened
 sending() {
   env --default-signal=INT "$SBINJECT" -v --tree "/srv/large=$tmp/large.tar" "$name" >"$tmp/out" 2>"$tmp/err" &
   pid=$!
   for _ in $(seq 600); do
     ! grep -q sending "$tmp/err" || break
-    sleep 0.05
+    sleep 0.01
   done
-  sleep 0.1
+  kill -STOP "$pid"
 }
 # ended: sets rc and $err
 ended() {
   rc=0
+  kill -CONT "$pid" 2>/dev/null
   wait "$pid" || rc=$?
   err=$(grep -v 'note:' "$tmp/err" || :)
 }

@@ -188,6 +188,7 @@ static int do_all(struct fake_docker *docker, enum command command, const struct
 {
 	static const struct key no_key = {.known = false};
 	const struct plan_opts opts = {.conf = (scene->trees ? tree_confs : confs)[scene->as_user],
+		.unpack = true,
 		.key = scene->no_key ? &no_key : &key,
 		.graft = scene->read_only};
 	sb_auto(eng_closep) struct eng_client *client = NULL;

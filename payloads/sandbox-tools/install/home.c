@@ -23,7 +23,7 @@
 
 #define STATE_MAX 65536
 #define RECORD_FRESH "record.new"
-#define CURRENT_FRESH WIRE_CURRENT_NAME ".new"
+#define CURRENT_FRESH "current.new"
 #define LINK_FRESH "link.new"
 #define DELIVERY_SECS 600 /* how long a delivered binary may wait for its install */
 #define ERASE_BUDGET 10000

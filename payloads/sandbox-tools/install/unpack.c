@@ -403,15 +403,14 @@ static int run(const struct cli *cli)
 {
 	struct unpack un = {.home = HOME_INIT, .parent = -1};
 	struct fail fail = FAIL_INIT;
-	int status;
+	int status, r = spec_read(&un.spec, SPEC_UNPACK, 0, &fail);
 
 	(void)cli;
-	if (spec_read(&un.spec, SPEC_UNPACK, 0, &fail) < 0)
-		return receipt_fail(&un.spec, &fail);
-	un.env = process_start_installer();
-	if (settle_open(&un.spec, &un.home, un.home_aside, &fail) < 0)
-		return receipt_fail(&un.spec, &fail);
-	status = go(&un);
+	if (r == 0) {
+		un.env = process_start_installer();
+		r = settle_open(&un.spec, &un.home, un.home_aside, &fail);
+	}
+	status = r < 0 ? receipt_fail(&un.spec, &fail) : go(&un);
 	io_close(&un.parent);
 	home_close(&un.home);
 	json_decref(un.state);
