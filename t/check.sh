@@ -144,7 +144,6 @@ steps_of_rest() {
   lane step payload "the in-container program as it is shipped, as a black box" payload payload-black-box
   lane step fresh "the README's first command on new minimal systems" fresh
   live
-  step hosts "what releases of inspect_ai expect, by the Python index" t/interop/hosts.sh
   step interop "inspect_ai as published, with a mock model, on a private Docker" t/interop/run.sh
 }
 
