@@ -318,6 +318,15 @@ static size_t count_with(const struct conf_rule *rule)
 	return n;
 }
 
+static bool is_among(
+	const struct conf_payload *const *list, size_t count, const struct conf_payload *one)
+{
+	for (size_t i = 0; i < count; i++)
+		if (list[i] == one)
+			return true;
+	return false;
+}
+
 /* Those of the rule, then those of the command line. */
 static int choose_trees(struct plan *plan, const struct plan_opts *opts, struct sb_err *err)
 {
@@ -329,7 +338,8 @@ static int choose_trees(struct plan *plan, const struct plan_opts *opts, struct 
 	for (size_t i = 0; i < count; i++)
 		chosen[i] = plan->rule->with[i];
 	for (size_t i = 0; i < opts->tree_count; i++)
-		chosen[count++] = opts->trees[i];
+		if (!is_among(chosen, count, opts->trees[i]))
+			chosen[count++] = opts->trees[i];
 	snprintf(plan->service_dir, sizeof(plan->service_dir), "%.*s",
 		(int)(strrchr(plan->conf->path, '/') - plan->conf->path), plan->conf->path);
 	plan->trees = calloc(count + 1, sizeof(*plan->trees));

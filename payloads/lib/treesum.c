@@ -123,16 +123,25 @@ static size_t count_dirs(const char *path)
 
 const char *treesum_unfit_link(const char *path, const char *target)
 {
-	size_t up = count_dirs(path);
+	static const char outside[] = "it is a link to a place outside of the tree";
+	char rest[TREESUM_PATH_MAX + 1];
+	size_t up = count_dirs(path), len;
 
 	if (!*target || strlen(target) > TREESUM_PATH_MAX || !is_plain(target))
 		return "it is a link to an odd place";
-	for (; !strncmp(target, "../", 3); target += 3)
-		if (up-- == 0)
-			return "it is a link to a place outside of the tree";
-	if (!strcmp(target, "..") || !strcmp(target, "."))
-		return up || !strcmp(target, ".") ? NULL
-						  : "it is a link to a place outside of the tree";
+	for (; !strncmp(target, "../", 3) || !strncmp(target, "./", 2);
+		target = strchr(target, '/') + 1)
+		if (target[1] == '.' && up-- == 0)
+			return outside;
+	if (*target == '/')
+		return outside;
+	for (len = strlen(target); len && target[len - 1] == '/';)
+		len--;
+	snprintf(rest, sizeof(rest), "%.*s", (int)len, target);
+	if (!len || !strcmp(rest, "."))
+		return NULL;
+	if (!strcmp(rest, ".."))
+		return up ? NULL : outside;
 	/* behind a name that may be a link itself, ".." could lead anywhere */
-	return treesum_unfit(target) ? "it is a link to a place outside of the tree" : NULL;
+	return treesum_unfit(rest) ? outside : NULL;
 }

@@ -15,7 +15,7 @@ mkdir -p "$T/bin" "$T/lib/deep/er" "$T/empty"
 cp "$PROGRAM" "$T/bin/run"; chmod 755 "$T/bin/run"
 head -c 3000000 /dev/urandom >"$T/lib/data"; touch "$T/lib/deep/er/nothing" "$T/lib/ä ö"
 chmod 644 "$T/lib/data" "$T/lib/ä ö" "$T/lib/deep/er/nothing"
-ln -s ../lib/data "$T/bin/data"; ln -s deep "$T/lib/shallow"; ln -s . "$T/lib/here"
+ln -s ../lib/data "$T/bin/data"; ln -s deep "$T/lib/shallow"; ln -s . "$T/lib/here"; ln -s ./deep "$T/lib/dotted"; ln -s deep/ "$T/lib/slashed"
 cp -a "$T" "$W/tree2"; echo more >"$W/tree2/lib/more"; chmod 644 "$W/tree2/lib/more"; rm "$W/tree2/bin/data"
 D=$(python3 "$tree" digest "$T") D2=$(python3 "$tree" digest "$W/tree2")
 
