@@ -477,6 +477,7 @@ static int run(const struct cli *cli)
 	files_close(&in.target);
 	place_close(&in.place);
 	home_close(&in.home);
+	json_decref(in.trees);
 	return status;
 }
 
