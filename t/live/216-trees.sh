@@ -5,6 +5,7 @@
 # what is done to them meanwhile, from inside or to the engine, never ends in a wrong tree that is
 # reported right.
 # tier: check
+# first: docker20 podman58
 # engines: docker20 docker28 podman43 podman43-rootless podman58
 # images: scratch busybox musl bookworm
 # timeout: 1800
