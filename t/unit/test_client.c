@@ -832,7 +832,7 @@ static void test_eng_exec_read__keeps_the_end_of_stderr(void **state)
 	sb_autobuf struct sb_buf out = SB_BUF_INIT(100);
 	const struct sb_buf *text;
 	struct world w;
-	struct eng_exec *exec = start_exec(&w, steps, start, 5000);
+	struct eng_exec *exec = start_exec(&w, steps, start, 60000);
 
 	(void)state;
 	assert_int_equal(eng_exec_read(exec, -1, &out, &w.err), 1);

@@ -229,7 +229,8 @@ static void test_eng_stream_open__gives_up_a_silent_handshake(void **state)
 	assert_int_equal(eng_http_new(&endpoint, &w.http, &w.err), 0);
 	assert_int_equal(upgrade(&w, 300, &stream), -1);
 	assert_int_equal(w.err.code, SB_NO_ENGINE);
-	assert_in_range(sb_now_ms() - start, 300, 4999); /* the connection itself has 5 s */
+	/* Clocks round; and the connection itself has 5 s. */
+	assert_in_range(sb_now_ms() - start, 290, 4999);
 	eng_http_free(w.http);
 	eng_http_reply_release(&w.reply);
 	eng_endpoint_release(&endpoint);
