@@ -121,6 +121,17 @@ static size_t count_dirs(const char *path)
 	return n;
 }
 
+/* Leaves the "../" and "./" in front of a target out; NULL if they leave the tree. */
+static const char *skip_dots(const char *target, size_t *up)
+{
+	while (!strncmp(target, "../", 3) || !strncmp(target, "./", 2)) {
+		if (target[1] == '.' && (*up)-- == 0)
+			return NULL;
+		target = strchr(target, '/') + 1;
+	}
+	return target;
+}
+
 const char *treesum_unfit_link(const char *path, const char *target)
 {
 	static const char outside[] = "it is a link to a place outside of the tree";
@@ -129,11 +140,8 @@ const char *treesum_unfit_link(const char *path, const char *target)
 
 	if (!*target || strlen(target) > TREESUM_PATH_MAX || !is_plain(target))
 		return "it is a link to an odd place";
-	for (; !strncmp(target, "../", 3) || !strncmp(target, "./", 2);
-		target = strchr(target, '/') + 1)
-		if (target[1] == '.' && up-- == 0)
-			return outside;
-	if (*target == '/')
+	target = skip_dots(target, &up);
+	if (!target || *target == '/')
 		return outside;
 	for (len = strlen(target); len && target[len - 1] == '/';)
 		len--;
