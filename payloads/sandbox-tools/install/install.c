@@ -376,19 +376,6 @@ static enum wire_was was(const struct install *in)
 	return same ? WAS_SAME : WAS_ABSENT;
 }
 
-/* The container's own user has to remove its service first: root may not be able to. A tree in the
-   service's place is to be removed first, too. */
-static int report_other(struct install *in, enum wire_was was)
-{
-	json_t *receipt = receipt_new(&in->spec, 1);
-
-	if (in->spec.staged)
-		unlinkat(in->home.fd, in->spec.staged, 0);
-	if (receipt)
-		receipt_put_was(receipt, was);
-	return receipt_print(receipt, 0);
-}
-
 /* What this run has moved out of its way: a new array of paths. */
 static json_t *list_aside(const struct install *in)
 {
@@ -465,9 +452,9 @@ static int run(const struct cli *cli)
 	if (open_all(&in, &fail) < 0)
 		return receipt_fail(&in.spec, &fail);
 	if (!in.spec.own_home && home_has_user(&in.home)) {
-		status = report_other(&in, WAS_USERS);
+		status = settle_decline(&in.spec, &in.home, WAS_USERS);
 	} else if (trees_service(in.trees)) {
-		status = report_other(&in, WAS_KIND);
+		status = settle_decline(&in.spec, &in.home, WAS_KIND);
 	} else if (attempt(&in, &fail) < 0) {
 		undo(&in);
 		status = receipt_fail(&in.spec, &fail);

@@ -172,3 +172,14 @@ void settle_undo(const struct settle *own)
 	if (own->kept)
 		unlinkat(own->home->fd, own->spec->keep, 0);
 }
+
+int settle_decline(const struct spec *spec, const struct home *home, enum wire_was was)
+{
+	json_t *receipt = receipt_new(spec, 1);
+
+	if (spec->staged)
+		unlinkat(home->fd, spec->staged, 0);
+	if (receipt)
+		receipt_put_was(receipt, was);
+	return receipt_print(receipt, 0);
+}

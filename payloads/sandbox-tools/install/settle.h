@@ -34,4 +34,9 @@ int settle_in(struct settle *own, struct spec *spec, struct home *home, struct f
 /* Removes what settle_in() has put there. */
 void settle_undo(const struct settle *own);
 
+/* Deletes the delivery and answers that nothing was done: the container's own user has to remove
+   its service first (WAS_USERS: root may not be able to), or one of another kind has to go
+   (WAS_KIND). The exit status. */
+int settle_decline(const struct spec *spec, const struct home *home, enum wire_was was);
+
 #endif

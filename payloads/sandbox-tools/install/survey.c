@@ -14,6 +14,7 @@
 #include "payloads/lib/sys.h"
 #include "payloads/lib/tree.h"
 #include "payloads/lib/treesum.h"
+#include "payloads/sandbox-tools/install/files.h"
 #include "payloads/lib/wire.h"
 
 struct walk {
@@ -195,4 +196,15 @@ int survey_again(int dir, const struct survey *survey, struct fail *fail)
 	if (walk.stamp == survey->stamp)
 		return 0;
 	return fail_code(fail, FAIL_DIGEST, "the tree was changed while it was examined");
+}
+
+bool survey_is(int parent, const char *name, bool is_service, const char *hex, struct survey *ret)
+{
+	int dir = tree_open_dir(parent, name);
+	struct fail ignored = FAIL_INIT;
+	bool same = dir >= 0 && files_is_own_dir(dir) &&
+		    survey_run(dir, is_service, ret, &ignored) == 0 && !strcmp(ret->hex, hex);
+
+	io_close(&dir);
+	return same;
 }

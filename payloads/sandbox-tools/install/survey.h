@@ -26,4 +26,8 @@ int survey_run(int dir, bool is_service, struct survey *ret, struct fail *fail);
 /* Nothing of it has been touched since, from before each file was read: the same. */
 int survey_again(int dir, const struct survey *survey, struct fail *fail);
 
+/* Is 'name' a directory of our own that holds just that tree? Then 'ret' tells what of it there is.
+ */
+bool survey_is(int parent, const char *name, bool is_service, const char *hex, struct survey *ret);
+
 #endif

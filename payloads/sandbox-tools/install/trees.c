@@ -177,15 +177,17 @@ static int erase_some(const struct home *home, bool (*wanted)(const char *, cons
 		return r;
 	json_object_foreach_safe(trees, next, path, tree)
 	{
-		int n = wanted(path, tree, data) ? trees_remove(path, tree, fail) : 0;
+		int n;
 
+		if (!wanted(path, tree, data))
+			continue;
+		n = trees_remove(path, tree, fail);
 		if (n < 0) {
 			r = -1;
 			break;
 		}
 		*removed += n;
-		if (wanted(path, tree, data))
-			json_object_del(trees, path);
+		json_object_del(trees, path);
 	}
 	if (home_write_trees(home, json_object_size(trees) ? trees : NULL, fail) < 0)
 		r = -1;
@@ -234,18 +236,14 @@ int trees_erase(const struct home *home, bool service_only, int *removed, struct
 /* The digest of what was put there, if that is still what is there. */
 static json_t *proved(const char *path, const json_t *tree)
 {
+	bool is_service = json_is_true(json_object_get(tree, WIRE_SERVICE));
 	const char *recorded = get(tree, WIRE_TREE);
 	char leaf[NAME_MAX + 1];
 	int parent = tree_open_parent(path, leaf, NULL);
-	int dir = parent < 0 ? parent : tree_open_dir(parent, leaf);
-	struct fail ignored = FAIL_INIT;
 	struct survey survey;
-	bool same = recorded && dir >= 0 && files_is_own_dir(dir) &&
-		    survey_run(dir, json_is_true(json_object_get(tree, WIRE_SERVICE)), &survey,
-			    &ignored) == 0 &&
-		    !strcmp(survey.hex, recorded);
+	bool same =
+		parent >= 0 && recorded && survey_is(parent, leaf, is_service, recorded, &survey);
 
-	io_close(&dir);
 	io_close(&parent);
 	return same ? json_string(recorded) : json_null();
 }

@@ -87,18 +87,6 @@ static bool is_other_kind(const struct unpack *un)
 	return is_service(un) && (program || (tree && strcmp(tree, un->spec.path) != 0));
 }
 
-static bool survey_at(struct unpack *un, const char *name)
-{
-	int dir = tree_open_dir(un->parent, name);
-	struct fail ignored = FAIL_INIT;
-	bool same = dir >= 0 && files_is_own_dir(dir) &&
-		    survey_run(dir, is_service(un), &un->survey, &ignored) == 0 &&
-		    !strcmp(un->survey.hex, un->spec.tree);
-
-	io_close(&dir);
-	return same;
-}
-
 /* ---- the record ---- */
 
 static int save_trees(struct files_notes *notes)
@@ -309,7 +297,8 @@ static int open_place(struct unpack *un, struct fail *fail)
 	left = json_string_value(json_object_get(un->was, "staging"));
 	if (left && !strncmp(left, WIRE_STAGING_PREFIX, strlen(WIRE_STAGING_PREFIX)))
 		tree_clear(un->parent, left);
-	un->same = un->was && survey_at(un, un->leaf);
+	un->same = un->was &&
+		   survey_is(un->parent, un->leaf, is_service(un), un->spec.tree, &un->survey);
 	return 0;
 }
 
@@ -355,17 +344,6 @@ static void undo(struct unpack *un)
 
 /* ---- the answer ---- */
 
-static int report_other(const struct unpack *un, enum wire_was was)
-{
-	json_t *receipt = receipt_new(&un->spec, 1);
-
-	if (un->spec.staged)
-		unlinkat(un->home.fd, un->spec.staged, 0);
-	if (receipt)
-		receipt_put_was(receipt, was);
-	return receipt_print(receipt, 0);
-}
-
 static int report(const struct unpack *un)
 {
 	json_t *receipt = receipt_new(&un->spec, 1);
@@ -390,9 +368,9 @@ static int go(struct unpack *un)
 	struct fail fail = FAIL_INIT;
 
 	if (!un->spec.own_home && home_has_user(&un->home))
-		return report_other(un, WAS_USERS);
+		return settle_decline(&un->spec, &un->home, WAS_USERS);
 	if (read_home(un, &fail) == 0 && is_other_kind(un))
-		return report_other(un, WAS_KIND);
+		return settle_decline(&un->spec, &un->home, WAS_KIND);
 	if (un->trees && attempt(un, &fail) == 0)
 		return report(un);
 	undo(un);
