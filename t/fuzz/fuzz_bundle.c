@@ -5,6 +5,7 @@
  */
 #include "payloads/bundle.h"
 #include "t/fuzz/check.h"
+#include "t/fuzz/tar.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -12,20 +13,6 @@
 #include <sys/mman.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-enum { BLOCK = 512, SUM_AT = 148, SUM_LEN = 8 };
-
-static void mend(unsigned char *head)
-{
-	char text[SUM_LEN + 1];
-	unsigned sum = 0;
-
-	for (size_t i = 0; i < BLOCK; i++)
-		sum += i >= SUM_AT && i < SUM_AT + SUM_LEN ? ' ' : head[i];
-	snprintf(text, sizeof(text), "%06o", sum);
-	memcpy(head + SUM_AT, text, 7);
-	head[SUM_AT + 7] = ' ';
-}
 
 static void check_item(const struct bundle *bundle, const struct bundle_item *item, size_t size)
 {
@@ -66,9 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!tar || !size)
 		return 0;
 	memcpy(tar, data, size);
-	for (size_t at = 0; at + BLOCK <= size; at += BLOCK)
-		if (tar[at + SUM_AT])
-			mend(tar + at);
+	tar_mend(tar, size);
 	read_bundle(tar, size);
 	return 0;
 }

@@ -4,26 +4,13 @@
  * otherwise hardly any input would come further than to them.
  */
 #include "engine/tar.h"
+#include "t/fuzz/tar.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-enum { BLOCK = 512, SUM_AT = 148, SUM_LEN = 8 };
-
-static void mend(unsigned char *head)
-{
-	char text[SUM_LEN + 1];
-	unsigned sum = 0;
-
-	for (size_t i = 0; i < BLOCK; i++)
-		sum += i >= SUM_AT && i < SUM_AT + SUM_LEN ? ' ' : head[i];
-	snprintf(text, sizeof(text), "%06o", sum);
-	memcpy(head + SUM_AT, text, 7);
-	head[SUM_AT + 7] = ' ';
-}
 
 static void read_first(const void *tar, size_t len, size_t max_bytes)
 {
@@ -46,9 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!tar || !size)
 		return 0;
 	memcpy(tar, data, size);
-	for (size_t at = 0; at + BLOCK <= size; at += BLOCK)
-		if (tar[at + SUM_AT])
-			mend(tar + at);
+	tar_mend(tar, size);
 	read_first(tar, size, 1 + size % 600);
 	return 0;
 }
