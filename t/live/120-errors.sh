@@ -8,16 +8,6 @@
 . "$(dirname "$0")/lib.sh"
 need_sbinject
 
-# fails NAME CODE REGEX COMMAND…
-fails() {
-  local name=$1 code=$2 regex=$3
-  shift 3
-  run "$@"
-  is "$name: exit code" "$rc" "$code"
-  like "$name: message" "$err" "$regex"
-  is "$name: one line" "$(wc -l <<<"$err")" 1
-}
-
 name=$(unique e)
 id=$(ctr_create "$ENGINE" busybox "$name")
 before=$(ctr_diff "$ENGINE" "$id")

@@ -62,16 +62,6 @@ found() {
 
 results() { jq -c '[.trees[] | .result]' <<<"$out"; }
 
-# fails NAME CODE REGEX COMMAND...
-fails() {
-  local what=$1 code=$2 regex=$3
-  shift 3
-  run "$@"
-  is "$what: exit code" "$rc" "$code"
-  like "$what: message" "$err" "$regex"
-  is "$what: one line" "$(grep -c . <<<"$err")" 1
-}
-
 # life NAME DIR [OPTION...]: a tree's whole life there
 life() {
   local what=$1 dir=$2 inode

@@ -44,16 +44,6 @@ make() {
 in_dev() { as_root find /dev | sort; }
 clean() { is "$1: nothing is left inside" "$(in_dev)" "$dev"; }
 
-# fails NAME CODE REGEX COMMAND...
-fails() {
-  local what=$1 code=$2 regex=$3
-  shift 3
-  run "$@"
-  is "$what: exit code" "$rc" "$code"
-  like "$what: message" "$err" "$regex"
-  is "$what: one line" "$(grep -c . <<<"$err")" 1
-}
-
 # whole NAME PLACED: inject, use, remove
 whole() {
   local placed=$2 expected_path=null

@@ -87,6 +87,16 @@ ctr_rm() {
 }
 ctr_inspect() { api "$1" GET "/containers/$2/json"; }
 
+# fails NAME CODE REGEX COMMAND...: three points: it ends with CODE and one line, which fits REGEX.
+fails() {
+  local what=$1 code=$2 regex=$3
+  shift 3
+  run "$@"
+  is "$what: exit code" "$rc" "$code"
+  like "$what: message" "$err" "$regex"
+  is "$what: one line" "$(grep -c . <<<"$err")" 1
+}
+
 # ctr_diff ENGINE ID: what changed in its file system, sorted "KIND PATH" lines
 # (kinds C, A, D).
 ctr_diff() {
