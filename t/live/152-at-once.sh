@@ -3,7 +3,7 @@
 # Goal: two commands for one container at once, one of them remove: each ends as if the other had
 # come before or after it; and what one of them finds replaced or gone inside is brought anew.
 # ROUNDS=N: how often each pair.
-# tier: check
+# tier: sample
 # first: docker20 podman58
 # soak: ROUNDS=200
 # images: busybox
@@ -11,6 +11,7 @@
 # shellcheck source=t/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 need_sbinject
+[ "${TIER:-}" != check ] || : "${ROUNDS:=3}"
 : "${ROUNDS:=6}"
 
 name=$(unique pair)
