@@ -25,7 +25,6 @@ import inspect_ai
 import sbinject_adapter
 from inspect_ai import Task, eval
 from inspect_ai.dataset import Sample
-from inspect_ai.event import SandboxEvent
 from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 from inspect_ai.model import get_model
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer
@@ -38,17 +37,15 @@ from inspect_ai.tool import (
     mcp_tools,
     text_editor,
 )
-from inspect_ai.util import (
-    ExecCompleted,
-    ExecRemoteAwaitableOptions,
-    ExecRemoteStreamingOptions,
-    ExecStdout,
-    sandbox,
-)
+from inspect_ai.util import sandbox
 
-from bridge import bridged
 from checks import CLI, Checks, program_digest
 from scenario import MODEL, NOTE, SHELL_WAIT, Box, model, play, thorough
+
+try:
+    from inspect_ai.event import SandboxEvent
+except ImportError:  # an early release
+    from inspect_ai.log._transcript import SandboxEvent
 
 SBINJECT = os.environ["SBINJECT"]
 MCP = "/tmp/mcp.sh"
@@ -71,6 +68,7 @@ LOOKS_AS_USER = RELEASE <= (0, 3, 262)
 """It looks for the program as the container's own user."""
 PUTS_AS_USER = RELEASE <= (0, 3, 213)
 """And so it puts its own there."""
+HAS_REMOTE = RELEASE >= (0, 3, 180)
 RUNS_AS_SERVICE = RELEASE <= (0, 3, 263)
 """Tools run as whoever the service is; MCP servers are asked for as the container's own user."""
 
@@ -134,88 +132,18 @@ def brought() -> Solver:
     return solve
 
 
-# ---- exec_remote, which is not a tool ----
-
-
-async def exec_awaited(checks: Checks, box: Box) -> None:
-    result = await sandbox().exec_remote(
-        ["sh", "-c", "echo out; echo err >&2; exit 3"], stream=False
-    )
-    seen = (result.success, result.returncode, result.stdout, result.stderr)
-    checks.equal("exec_remote", seen, (False, 3, "out\n", "err\n"))
-
-    who = ["sh", "-c", 'echo "$(id -u):$(id -g):$HOME"']
-    result = await sandbox().exec_remote(who, stream=False)
-    wanted = f"{box.uid}:{box.gid}:{box.home}\n"
-    checks.equal(f"runs with its home as {box.who}", result.stdout, wanted)
-
-
-async def exec_options(checks: Checks, _: Box) -> None:
-
-    options = ExecRemoteAwaitableOptions(input="in\n", env={"A": "b c"}, cwd="/usr")
-    result = await sandbox().exec_remote(
-        ["sh", "-c", 'cat; echo "$A"; pwd'], options, stream=False
-    )
-    checks.equal("takes input, environment and directory", result.stdout, "in\nb c\n/usr\n")
-
-    options = ExecRemoteAwaitableOptions(timeout=1)
-    try:
-        await sandbox().exec_remote(["sleep", "1000"], options, stream=False)
-        checks.add("ends what takes too long", False, "it came back")
-    except TimeoutError:
-        checks.add("ends what takes too long", True, "")
-
-
-async def exec_streamed(checks: Checks, _: Box) -> None:
-    events = [
-        event
-        async for event in await sandbox().exec_remote(["sh", "-c", "echo a; sleep 1; echo b"])
-    ]
-    text = "".join(event.data for event in events if isinstance(event, ExecStdout))
-    ended = isinstance(events[-1], ExecCompleted) and events[-1].exit_code
-    checks.equal("streams", (text, ended), ("a\nb\n", 0))
-
-
-async def exec_stdin(checks: Checks, _: Box) -> None:
-    process = await sandbox().exec_remote(["cat"], ExecRemoteStreamingOptions(stdin_open=True))
-    await process.write_stdin("one\n")
-    await process.write_stdin("two\n")
-    await process.close_stdin()
-    text = "".join([event.data async for event in process if isinstance(event, ExecStdout)])
-    checks.equal("writes to an open stdin", text, "one\ntwo\n")
-
-
-async def exec_killed(checks: Checks, _: Box) -> None:
-    process = await sandbox().exec_remote(["sh", "-c", "trap : HUP; sleep 1000; :"])
-    alive = await sandbox().exec(["test", "-d", f"/proc/{process.pid}"])
-    await process.kill()
-    gone = await sandbox().exec(["test", "!", "-e", f"/proc/{process.pid}"])
-    checks.equal("kills", (alive.success, gone.success), (True, True))
-
-
-async def exec_big(checks: Checks, _: Box) -> None:
-    """More than a reply may hold (see INSPECT_SANDBOX_MAX_EXEC_OUTPUT_SIZE): it comes in chunks."""
-    process = await sandbox().exec_remote(["seq", "1", "300000"])
-    text = "".join([event.data async for event in process if isinstance(event, ExecStdout)])
-    wanted = "".join(f"{i}\n" for i in range(1, 300001))
-    checks.add("brings output of 2 MB whole", text == wanted, f"{len(text)} of {len(wanted)}")
-
-
-async def exec_other_user(checks: Checks, _: Box) -> None:
-    options = ExecRemoteAwaitableOptions(user="nobody")
-    result = await sandbox().exec_remote(["id", "-u"], options, stream=False)
-    checks.equal("switches to a user that is named", result.stdout, "65534\n")
-
-
 @solver
 def remote() -> Solver:
-    more = exec_options, exec_streamed, exec_stdin, exec_killed, exec_big, exec_other_user
-
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         box = BOXES[state.input_text]
-        for step in exec_awaited, *(more if box.script is thorough else ()):
-            await step(Checks(state), box)
+        if HAS_REMOTE:
+            from remote import BRIEF, THOROUGH
+
+            for step in THOROUGH if box.script is thorough else BRIEF:
+                await step(Checks(state), box)
         if box.bridged:
+            from bridge import bridged
+
             await bridged(Checks(state))
         return state
 

@@ -4,6 +4,7 @@
 # our own: an evaluation with a mock model, by the ways in which they can come to use it; and their
 # own program, where sbinject has put it there. TAP.
 #   --only REGEX   of the lines of the plan below, those that match
+#   --each         another plan: the first and the last release of every line of payloads/hosts.tsv
 #   --keep         leave the engine running
 # SBINJECT is the command, build/sbinject if not set.
 # Packages come from the Python index and the Debian archive that this machine is set up for, once.
@@ -38,6 +39,12 @@ plan="\
 0.3.251 artifact brief user
 0.3.213 prepared brief debian user
 0.3.213 artifact brief user"
+
+# each: that plan; releases that run nothing of ours have no path there.
+each() {
+  awk -F '\t' '$1 == "inspect_ai" && $4 != "-" {
+    for (i = 2; i <= 3; i++) if (!seen[$i]++) print $i " prepared brief debian user" }' "$top/payloads/hosts.tsv"
+}
 
 pass() { printf 'ok %d - %s\n' "$((++points))" "$1"; }
 fail() { printf 'not ok %d - %s\n' "$((++points))" "$1"; failures=$((failures + 1)); }
@@ -106,6 +113,19 @@ python() {
 # The requirements name all that is needed: nothing has to be found out, which takes minutes.
 install=(-m pip install -q --no-input --no-deps --only-binary :all:)
 
+# nearest RELEASE: of the releases that have requirements the first that is not before it.
+nearest() {
+  { ls "$here" | sed -n 's/^requirements-\([0-9.]*\)\.txt$/\1 have/p'; echo "$1 wanted"; } | sort -V |
+    awk '$2 == "wanted" { on = 1 } on && $2 == "have" { print $1; exit }'
+}
+
+# borrow RELEASE: it alone, for the environment of the nearest.
+borrow() {
+  local new=$cache/.new-$1
+  rm -rf "$new" && "$cache/$(nearest "$1")/bin/python" "${install[@]}" --target "$new" \
+    "inspect_ai==$1" && mkdir -p "$cache/each" && mv "$new" "$cache/each/$1"
+}
+
 # environment RELEASE: with what its requirements name, and nothing built from source.
 environment() {
   local requirements=$here/requirements-$1.txt new=$cache/.new-$1
@@ -131,6 +151,14 @@ with_agent() { [[ $plan == *agent* ]]; }
 # has WHAT: it is there, and is what is wanted now.
 has() { cmp -s "$here/requirements-$1.txt" "$cache/$1/requirements.txt"; }
 
+# fetch_release RELEASE: its own environment, or with that of the nearest.
+fetch_release() {
+  local with
+  with=$(nearest "$1")
+  has "$with" || fetched "inspect_ai $with" environment "$with" || return 1
+  [ "$with" = "$1" ] || [ -d "$cache/each/$1" ] || fetched "inspect_ai $1" borrow "$1"
+}
+
 # fetch: false without a docker command; what cannot be had besides is taken out of the plan.
 fetch() {
   local release
@@ -138,8 +166,7 @@ fetch() {
   flock 7
   [ -d "$cache/docker-$suite" ] || fetched "docker compose" docker_command || return 1
   for release in $(cut -d' ' -f1 <<<"$plan" | sort -u); do
-    has "$release" || fetched "inspect_ai $release" environment "$release" ||
-      plan=$(grep -v "^$release " <<<"$plan") || :
+    fetch_release "$release" || plan=$(grep -v "^$release " <<<"$plan") || :
   done
   ! with_agent || has agent || fetched "libraries for the agent" agent ||
     plan=$(sed -E 's/ agent\S*//g' <<<"$plan")
@@ -234,10 +261,12 @@ start() {
 
 # evaluate RELEASE ROUTE HOW-MUCH CONTAINER...: the limit makes replies come in chunks.
 evaluate() {
-  local path=''
+  local path='' with
+  with=$(nearest "$1")
+  [ "$with" = "$1" ] || path=$cache/each/$1
   [ "$2" != artifact ] || path=$work/overlay-$1
   start "$1-$2" RULES="$work/rules-$1.yaml" INSPECT_SANDBOX_MAX_EXEC_OUTPUT_SIZE=262144 PYTHONPATH="$path" \
-    "$cache/$1/bin/python" "$here/evals.py" "${@:2}"
+    "$cache/$with/bin/python" "$here/evals.py" "${@:2}"
 }
 
 # result NAME: its points; one more if it ended badly and they do not tell why.
@@ -285,8 +314,9 @@ options() {
       plan=$(grep -E -- "${2:-}" <<<"$plan") || die "nothing is planned for '${2:-}'"
       shift
       ;;
+    --each) plan=$(each) ;;
     --keep) keep=1 ;;
-    -h | --help) sed -n '3,9s/^# *//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '3,10s/^# *//p' "$0"; exit 0 ;;
     *) die "unknown option '$1'" ;;
     esac
     shift
