@@ -44,7 +44,7 @@ static int load_own(const char *text, struct cmd_trees *trees, struct sb_err *er
 	const char *equals = strchr(text, '='), *why;
 	struct cmd_tree_facts facts;
 
-	*own = (struct conf_payload){.source = CONF_FILE, .format = CONF_TREE};
+	*own = (struct conf_payload){.source = CONF_OWN, .format = CONF_TREE};
 	trees->all[trees->count++] = own;
 	if (!equals)
 		return sb_err_set(err, SB_USAGE, "--tree: '%s' is not DIR=FILE", text);

@@ -16,6 +16,7 @@ enum conf_source {
 	CONF_FILE,
 	CONF_STORE,    /* by its digest, in a bundle or the cache */
 	CONF_UPSTREAM, /* a tree of inspect_ai's: name and digests are in a table of sbinject's */
+	CONF_OWN,      /* a tree in a file that is no rule's: its digests were just taken of it */
 };
 
 enum conf_format { CONF_PROGRAM, CONF_TREE };

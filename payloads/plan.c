@@ -286,6 +286,7 @@ static int find_archive(const struct plan_opts *opts, struct plan_tree *tree, st
 	const struct store_want want = {.name = tree->what->name,
 		.sha256 = tree->sha256,
 		.path = tree->what->path,
+		.taken = tree->what->source == CONF_OWN,
 		.bundle = opts->bundle};
 	struct fetched fetched = FETCHED_INIT;
 	int missing;

@@ -75,7 +75,7 @@ static int find_at(const struct store_want *want, const char *path, enum store_t
 	if ((size_t)snprintf(found.place, sizeof(found.place), "%s", path) >= sizeof(found.place))
 		return sb_err_set(err, SB_USAGE, "the path '%.100s...' is too long", path);
 	if (bytes_of_file(found.bytes.fd, path, SB_MAX_ARCHIVE, &found.bytes, err) < 0 ||
-		check(want, &found, err) < 0)
+		(!want->taken && check(want, &found, err) < 0))
 		return -1;
 	*ret = found;
 	found.bytes.fd = -1;

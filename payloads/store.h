@@ -29,11 +29,12 @@ struct store_want {
 	const char *sha256; /* 64 digits */
 	uint64_t size;	    /* 0: not known; for messages and progress */
 	const char *path;   /* the file of the first tier; NULL: none is named */
+	bool taken;	    /* sha256 was just taken of that file: it is not read again for that */
 	const char *bundle; /* of --bundle, looked into before all others; NULL: none */
 };
 
 struct store_found {
-	struct bytes bytes; /* verified; bytes.fd is owned */
+	struct bytes bytes; /* verified, or taken before; bytes.fd is owned */
 	enum store_tier tier;
 	char place[PATH_MAX]; /* the file, or the bundle that it is in */
 };

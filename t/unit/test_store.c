@@ -123,6 +123,20 @@ static void test_store_find__looks_into_the_tiers_in_order(void **state)
 	assert_found(STORE_FILE, file);
 }
 
+static void test_store_find__reads_a_file_again_that_is_not_taken(void **state)
+{
+	char other[SHA256_HEX];
+
+	(void)state;
+	sha256_hex(bad, strlen(bad), other);
+	put(file, good);
+	want.path = file;
+	want.sha256 = other;
+	assert_refused(SB_MISMATCH, (const char *const[]){file, NULL});
+	want.taken = true;
+	assert_found(STORE_FILE, file);
+}
+
 /* A bundle of the right bytes under a digest, which need not be theirs. */
 static void put_bundle(const char *path, const char *text)
 {
@@ -399,6 +413,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_store_find__looks_into_the_tiers_in_order),
+		TEST(test_store_find__reads_a_file_again_that_is_not_taken),
 		TEST(test_store_find__looks_into_bundles),
 		TEST(test_store_find__takes_no_wrong_member),
 		TEST(test_store_find__goes_on_from_no_wrong_bytes),
