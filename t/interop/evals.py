@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import inspect_ai
+import inspect_ai.util
 import sbinject_adapter
 from inspect_ai import Task, eval
 from inspect_ai.dataset import Sample
@@ -68,7 +69,7 @@ LOOKS_AS_USER = RELEASE <= (0, 3, 262)
 """It looks for the program as the container's own user."""
 PUTS_AS_USER = RELEASE <= (0, 3, 213)
 """And so it puts its own there."""
-HAS_REMOTE = RELEASE >= (0, 3, 180)
+HAS_REMOTE = hasattr(inspect_ai.util, "ExecCompleted")
 RUNS_AS_SERVICE = RELEASE <= (0, 3, 263)
 """Tools run as whoever the service is; MCP servers are asked for as the container's own user."""
 
@@ -309,7 +310,7 @@ def changed_files() -> list[str]:
     """Those of the package that are not what was published."""
     changed = []
     for file in files("inspect_ai") or []:
-        if file.hash:
+        if file.hash and ".." not in file.parts:  # which is what a command's place depends on
             digest = hashlib.new(file.hash.mode, file.locate().read_bytes()).digest()
             if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value:
                 changed.append(str(file))

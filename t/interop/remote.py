@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""exec_remote, which is not a tool; releases before 0.3.180 do not have it."""
+"""exec_remote, which is not a tool; early releases do not have it, or for themselves alone."""
 
 from inspect_ai.util import (
     ExecCompleted,

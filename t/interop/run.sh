@@ -40,10 +40,12 @@ plan="\
 0.3.213 prepared brief debian user
 0.3.213 artifact brief user"
 
-# each: that plan; releases that run nothing of ours have no path there.
+# each: that plan. Releases that run nothing of ours have no path in the table; /opt is none where a
+# user who is not root could put a program, neither for us nor for those releases.
 each() {
   awk -F '\t' '$1 == "inspect_ai" && $4 != "-" {
-    for (i = 2; i <= 3; i++) if (!seen[$i]++) print $i " prepared brief debian user" }' "$top/payloads/hosts.tsv"
+    for (i = 2; i <= 3; i++)
+      if (!seen[$i]++) print $i " prepared brief debian" ($4 ~ "^/opt/" ? "" : " user") }' "$top/payloads/hosts.tsv"
 }
 
 pass() { printf 'ok %d - %s\n' "$((++points))" "$1"; }
@@ -115,15 +117,15 @@ install=(-m pip install -q --no-input --no-deps --only-binary :all:)
 
 # nearest RELEASE: of the releases that have requirements the first that is not before it.
 nearest() {
-  { ls "$here" | sed -n 's/^requirements-\([0-9.]*\)\.txt$/\1 have/p'; echo "$1 wanted"; } | sort -V |
-    awk '$2 == "wanted" { on = 1 } on && $2 == "have" { print $1; exit }'
+  { ls "$here" | sed -n 's/^requirements-\([0-9.]*\)\.txt$/\1 have/p'; echo "$1 asked"; } | sort -V |
+    awk '$2 == "asked" { on = 1 } on && $2 == "have" { print $1; exit }'
 }
 
-# borrow RELEASE: it alone, for the environment of the nearest.
+# borrow RELEASE: it alone, for the environment of the nearest, which lacks what only early ones use.
 borrow() {
   local new=$cache/.new-$1
   rm -rf "$new" && "$cache/$(nearest "$1")/bin/python" "${install[@]}" --target "$new" \
-    "inspect_ai==$1" && mkdir -p "$cache/each" && mv "$new" "$cache/each/$1"
+    "inspect_ai==$1" -r "$here/requirements-early.txt" && mkdir -p "$cache/each" && mv "$new" "$cache/each/$1"
 }
 
 # environment RELEASE: with what its requirements name, and nothing built from source.
