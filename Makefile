@@ -52,7 +52,7 @@ endif
 
 LIB_SRC := $(sort $(filter-out cmd/main.c,$(wildcard engine/*.c recon/*.c conf/*.c payloads/*.c \
 	cmd/*.c))) payloads/lib/sha256.c payloads/lib/sha256_blocks.c \
-	payloads/lib/buf.c payloads/lib/treesum.c payloads/lib/utf8.c
+	payloads/lib/buf.c payloads/lib/relro.c payloads/lib/treesum.c payloads/lib/utf8.c
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/obj/%.o) $(B)/obj/conf/builtin.o $(B)/obj/embed.o
 UNIT := $(patsubst t/unit/%.c,$(B)/t/%,$(filter-out t/unit/test_payload_%,$(sort \
 	$(wildcard t/unit/test_*.c))))

@@ -8,6 +8,7 @@
 #include "cmd/usage.h"
 #include "engine/guard.h"
 #include "engine/log.h"
+#include "payloads/lib/relro.h"
 #include "payloads/lib/wire.h"
 
 #include <fcntl.h>
@@ -166,6 +167,7 @@ int main(int argc, char **argv)
 	struct cmd_env env = {.args = args};
 	struct sb_err err = SB_ERR_INIT;
 
+	relro_seal();
 	open_standard_files();
 	if (argc == 2 && !strcmp(argv[1], ENG_GUARD_WORD))
 		return eng_guard_main();

@@ -22,6 +22,7 @@
 
 #include "payloads/lib/base.h"
 #include "payloads/lib/io.h"
+#include "payloads/lib/relro.h"
 
 #define CAP_WORDS 2
 #define CAP_BIT_SETGID 6
@@ -44,26 +45,9 @@ int sys_null(bool for_output)
 	return ends[for_output ? 1 : 0];
 }
 
-/* Of the program, which comes first, and of a static one is all. */
-static int seal_relro(struct dl_phdr_info *info, size_t size, void *unused)
-{
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-
-	(void)size, (void)unused;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-		uintptr_t start = info->dlpi_addr + part->p_vaddr, end = start + part->p_memsz;
-
-		if (part->p_type == PT_GNU_RELRO)
-			mprotect((void *)(start & -page), (end & -page) - (start & -page),
-				PROT_READ);
-	}
-	return 1;
-}
-
 void sys_start(void)
 {
-	dl_iterate_phdr(seal_relro, NULL);
+	relro_seal();
 	signal(SIGPIPE, SIG_IGN);
 	for (int fd = 0; fd <= 2; fd++) {
 		int null;
