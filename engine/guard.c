@@ -13,7 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 enum {
 	READY_MS = 20 * 1000,	/* to be started, and to find the engine */
@@ -227,7 +229,7 @@ int eng_guard_main(void)
 
 	for (size_t i = 0; i < SB_ARRAY_SIZE(ignored); i++)
 		signal(ignored[i], SIG_IGN);
-	close_range(3, ~0u, 0);
+	syscall(SYS_close_range, 3, ~0u, 0); /* musl has no function for it */
 	if (read_order(&endpoint, id, &err) < 0 || eng_global_init(&err) < 0 ||
 		eng_open(&endpoint, READY_MS, &client, &err) < 0 || say(0, "r", 1, &err) < 0)
 		return 1;
