@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/download.h"
 
+#include "engine/authorities.h"
 #include "engine/clock.h"
 #include "engine/interrupt.h"
 #include "engine/log.h"
@@ -147,6 +148,9 @@ static int fail(
 		return sb_err_wrap(err, "cannot download '%s'", url);
 	}
 	transfer->reply->passing = is_passing(code);
+	if (code == CURLE_SSL_CACERT_BADFILE)
+		problem = "no certificates to check the server by can be read; SSL_CERT_FILE "
+			  "names a file of them";
 	if (code == CURLE_OPERATION_TIMEDOUT)
 		problem = "the server sends nothing any more; --timeout allows more";
 	return sb_err_set(err, SB_FAILED, "cannot download '%s': %s", url,
@@ -156,7 +160,8 @@ static int fail(
 static void set_options(CURL *easy, struct transfer *transfer, char *problem)
 {
 	const struct eng_download *what = transfer->what;
-	const char *ca = getenv("SSL_CERT_FILE");
+	const char *given = getenv("SSL_CERT_FILE");
+	const char *ca = given && *given ? given : eng_authorities();
 
 	curl_easy_setopt(easy, CURLOPT_URL, what->url);
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
@@ -172,7 +177,7 @@ static void set_options(CURL *easy, struct transfer *transfer, char *problem)
 	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
 	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)what->stall_s);
 	curl_easy_setopt(easy, CURLOPT_RANGE, what->range);
-	if (ca && *ca) {
+	if (ca) {
 		curl_easy_setopt(easy, CURLOPT_CAINFO, ca);
 		/* Else the system's authorities would count besides. */
 		curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);

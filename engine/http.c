@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/http.h"
 
+#include "engine/authorities.h"
 #include "engine/clock.h"
 #include "engine/log.h"
 #include "engine/refusal.h"
@@ -215,10 +216,12 @@ static int on_progress(
 
 static void set_tls(CURL *easy, const struct eng_endpoint *endpoint)
 {
+	const char *ca = endpoint->ca ? endpoint->ca : eng_authorities();
+
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, endpoint->tls_verify ? 1L : 0L);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, endpoint->tls_verify ? 2L : 0L);
-	if (endpoint->ca) {
-		curl_easy_setopt(easy, CURLOPT_CAINFO, endpoint->ca);
+	if (ca) {
+		curl_easy_setopt(easy, CURLOPT_CAINFO, ca);
 		/* Else the system's authorities would count besides. */
 		curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
 	}
