@@ -74,6 +74,7 @@ $(B)/obj/%.o: %.c $(B)/gen/.packages $(HARDENING)
 	@echo "  CC   $<"
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+$(B)/obj/cmd/version.o: $(B)/gen/linked.inc
 $(B)/obj/payloads/catalogue.o: $(B)/gen/embed.S
 $(B)/obj/payloads/hosts.o: $(B)/gen/hosts.inc
 $(B)/obj/payloads/upstream.o: $(B)/gen/upstream.inc
@@ -103,8 +104,17 @@ $(S)/.stamp: FORCE
 	@CC='$(CC)' STATIC='$(STATIC)' engine/static.sh $(S)
 
 # What is linked in, and its licences. Of shared libraries there is none.
-$(B)/THIRD-PARTY: $(if $(STATIC),$(S)/.stamp) $(PB)/toolchain/$(firstword $(ARCHES))/.stamp
-	$(Q)cat $(if $(STATIC),$(wildcard $(S)/THIRD-PARTY)) $(PB)/toolchain/$(firstword $(ARCHES))/THIRD-PARTY >$@
+TOOLS := $(PB)/toolchain/$(firstword $(ARCHES))
+
+$(B)/THIRD-PARTY: $(if $(STATIC),$(S)/.stamp) $(TOOLS)/.stamp
+	$(Q)cat $(if $(STATIC),$(wildcard $(S)/THIRD-PARTY)) $(TOOLS)/THIRD-PARTY >$@
+
+$(B)/linked.tsv: cmd/linked.sh $(if $(STATIC),$(S)/.stamp) $(TOOLS)/.stamp
+	$(Q)cmd/linked.sh $(if $(STATIC),sbinject=$(S)/.stamp) payloads=$(TOOLS)/.stamp >$@
+
+$(B)/gen/linked.inc: $(B)/linked.tsv
+	@mkdir -p $(@D)
+	$(Q)awk -F '\t' '{ printf "{\"%s\", \"%s\", \"%s\", \"%s\"},\n", $$1, $$2, $$3, $$4 }' $< >$@
 
 # One clear line instead of a missing header.
 $(B)/gen/.packages: $(if $(STATIC),$(S)/.stamp)

@@ -6,10 +6,10 @@
 #include "cmd/cmd.h"
 #include "cmd/out.h"
 #include "cmd/usage.h"
+#include "cmd/version.h"
 #include "engine/guard.h"
 #include "engine/log.h"
 #include "payloads/lib/relro.h"
-#include "payloads/lib/wire.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -76,14 +76,6 @@ static void set_signals(void)
 	/* What they tell of, a write tells as well: a reader that is gone, a limit on files. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-}
-
-static void print_version(void)
-{
-	printf("sbinject %s (wire %d)\n", payload_release, WIRE_VERSION);
-	for (size_t i = 0; i < payload_count(); i++)
-		printf("%s %zu bytes sha256 %s\n", payload_at(i)->name, payload_at(i)->size,
-			payload_at(i)->sha256);
 }
 
 static int check_args(const struct cmd_env *env, struct sb_err *err)
@@ -187,7 +179,7 @@ int main(int argc, char **argv)
 		return finish();
 	}
 	if (cmd_has(&env, OPT_VERSION)) {
-		print_version();
+		version_print(&env);
 		return finish();
 	}
 	if (argc == 1) {

@@ -40,7 +40,7 @@ const struct opt_spec opt_specs[OPT_COUNT] = {
 	[OPT_QUIET] = {'q', "quiet", NULL, "print errors only; with ls, names only"},
 	[OPT_VERBOSE] = {'v', "verbose", NULL, "report what is chosen, and why"},
 	[OPT_HELP] = {'h', "help", NULL, "show help for sbinject, or for the command"},
-	[OPT_VERSION] = {'V', "version", NULL, "show release, wire version and payloads"},
+	[OPT_VERSION] = {'V', "version", NULL, "show release and payloads; with -v, libraries"},
 };
 
 static int parse_number(

@@ -45,6 +45,15 @@ is "--version: one line for each payload" "$(sed 1d <<<"$out" | awk '{ print $1,
 version=$out
 sb -V
 is "-V is --version" "$rc $out" "0 $version"
+sb -v --version
+is "-v --version: first the same" "$(head -n "$(wc -l <<<"$version")" <<<"$out")" "$version"
+libraries=$(tail -n "+$(($(wc -l <<<"$version") + 1))" <<<"$out")
+like "-v --version: what is linked in, with its licence" "$libraries" 'payloads: musl [^ ]+, licence MIT'
+sb --version --json
+is "--version --json: one object with the same" "$(jq -r '"sbinject \(.release) (wire \(.wire))",
+  (.payloads[] | "\(.name) \(.size) bytes sha256 \(.sha256)"),
+  (.libraries[] | "\(.in): \(.name) \(.version), licence \(.licence)")' <<<"$out")" "$version"$'\n'"$libraries"
+is "--version --json: on one line" "$(wc -l <<<"$out")" 1
 
 # ---- options ----
 
@@ -135,7 +144,7 @@ with() {
   shift
   run bash -c 'exec "$0" "$@" '"$how" "$SBINJECT" "$@"
 }
-for args in --version --help "ls --help" payloads "payloads --json" rules "rules --check" \
+for args in --version "--version --json" --help "ls --help" payloads "payloads --json" rules "rules --check" \
   "completion bash" "completion zsh" "completion fish" "payloads --extract $("$SBINJECT" payloads |
     awk '{ print $1; exit }')"; do
   for how in '>/dev/full' '>&-'; do
