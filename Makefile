@@ -8,6 +8,7 @@
 #   make interop   of check-all: releases of inspect_ai from the Python index, on a private Docker;
 #                  and whether all are known
 #   make           build; then: make install PREFIX=/usr DESTDIR=...
+#   make static    the command as one file for each of HOSTS, which needs nothing but Linux
 #   make lint | house | fuzz | bench | bench-faults | payload-arches | cover | dist | clean
 #
 # STATIC=: link with the system's shared libraries; the default needs only libc at run time, and
@@ -39,6 +40,13 @@ ALL_CFLAGS = -std=gnu11 -fno-common -pthread -fPIE \
 ALL_LDFLAGS = -pie -pthread -Wl,-z,relro,-z,now,-z,separate-code $(if $(SAN),$(SANFLAGS)) $(LDFLAGS)
 
 PKGS := libcurl jansson libarchive yaml-0.1
+ifneq ($(MUSL),)
+# Its compiler links static programs only.
+CC = $(PB)/toolchain/$(MUSL)/cc
+CFLAGS := -g0
+ALL_LDFLAGS = $(PAYLOAD_LDFLAGS) -Wl,-z,max-page-size=$(or $(PAYLOAD_PAGE_$(MUSL)),4096) $(LDFLAGS)
+override STATIC := 1
+endif
 ifneq ($(STATIC),)
 S := $(B)/static
 PKG_CFLAGS := -isystem $(S)/include
@@ -95,13 +103,14 @@ $(B)/gen/embed.S: $(PAYLOADS) payloads/embed.sh
 	@mkdir -p $(@D)
 	$(Q)payloads/embed.sh $(@D) $(foreach a,$(ARCHES),$(a)=$(PB)/payloads/$(a)/inspect-sandbox-tools)
 
-$(HARDENING): payloads/hardening.sh
+$(HARDENING): payloads/hardening.sh $(if $(MUSL),| $(PB)/toolchain/$(MUSL)/.stamp)
 	@mkdir -p $(@D)
 	$(Q)payloads/hardening.sh host $(CC) >$@
 
 # An upgrade of the system's libraries makes new ones.
-$(S)/.stamp: FORCE
-	@CC='$(CC)' STATIC='$(STATIC)' engine/static.sh $(S)
+$(S)/.stamp: FORCE $(if $(MUSL),$(PB)/toolchain/$(MUSL)/.stamp)
+	@$(if $(MUSL),engine/musl.sh $(MUSL) $(PB)/toolchain/$(MUSL) $(S),\
+		CC='$(CC)' STATIC='$(STATIC)' engine/static.sh $(S))
 
 # What is linked in, and its licences. Of shared libraries there is none.
 TOOLS := $(PB)/toolchain/$(firstword $(ARCHES))
@@ -110,7 +119,8 @@ $(B)/THIRD-PARTY: $(if $(STATIC),$(S)/.stamp) $(TOOLS)/.stamp
 	$(Q)cat $(if $(STATIC),$(wildcard $(S)/THIRD-PARTY)) $(TOOLS)/THIRD-PARTY >$@
 
 $(B)/linked.tsv: cmd/linked.sh $(if $(STATIC),$(S)/.stamp) $(TOOLS)/.stamp
-	$(Q)cmd/linked.sh $(if $(STATIC),sbinject=$(S)/.stamp) payloads=$(TOOLS)/.stamp >$@
+	$(Q)cmd/linked.sh $(if $(STATIC),sbinject=$(S)/.stamp) \
+		$(if $(MUSL),sbinject=$(PB)/toolchain/$(MUSL)/.stamp) payloads=$(TOOLS)/.stamp >$@
 
 $(B)/gen/linked.inc: $(B)/linked.tsv
 	@mkdir -p $(@D)
@@ -119,7 +129,7 @@ $(B)/gen/linked.inc: $(B)/linked.tsv
 # One clear line instead of a missing header.
 $(B)/gen/.packages: $(if $(STATIC),$(S)/.stamp)
 	@mkdir -p $(@D)
-	@pkg-config --exists $(PKGS) || { \
+	@[ -n '$(MUSL)' ] || pkg-config --exists $(PKGS) || { \
 		echo "make: libraries are missing ($(PKGS)); '$(SETUP) build' installs them" >&2; exit 1; }
 	@touch $@
 
@@ -130,6 +140,16 @@ $(B)/gen/.flags: FORCE
 	$(keep_flags)
 
 -include $(LIB_OBJ:.o=.d) $(B)/obj/cmd/main.d
+
+# ---- one file that needs nothing of the system it runs on ----
+
+HOSTS ?= $(filter amd64 arm64,$(ARCHES))
+
+static: $(HOSTS:%=static-%)
+
+# The payloads first, which all have in common.
+$(HOSTS:%=static-%): static-%: $(PAYLOADS)
+	@$(MAKE) --no-print-directory MUSL=$* B=build/host/$* all
 
 # ---- the two commands of the README ----
 
@@ -291,6 +311,6 @@ dist:
 clean:
 	rm -rf build build-san build-cover dist
 
-.PHONY: all fakes demo check check-all soak differential interop house unit fuzz fuzz-replay lint bench bench-faults cover format install \
+.PHONY: all static $(HOSTS:%=static-%) fakes demo check check-all soak differential interop house unit fuzz fuzz-replay lint bench bench-faults cover format install \
 	uninstall dist clean FORCE
 .DELETE_ON_ERROR:

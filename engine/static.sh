@@ -29,6 +29,8 @@ unset MAKEFLAGS MFLAGS MAKELEVEL CFLAGS CPPFLAGS LDFLAGS LIBS B
 
 # shellcheck source=payloads/apt.sh
 . "${0%/*}/../payloads/apt.sh"
+# shellcheck source=engine/libs.sh
+. "${0%/*}/libs.sh"
 kind="$recipe $($cc --version 2>/dev/null | head -n 1)" || :
 [ "$kind" != "$recipe " ] || die "no compiler '$cc'"
 cache=$apt_cache/static/$apt_suite
@@ -63,55 +65,6 @@ tmp=$(mktemp -d "$cache/.tmp.XXXXXX")
 trap 'rm -rf "$tmp" "$new"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# configured SOURCE ARGS…: configure what is unpacked
-configured() {
-  cd "$tmp/$1"
-  shift
-  [ -x configure ] || autoreconf -fi || return 1
-  ./configure -q --enable-static --disable-shared --disable-dependency-tracking \
-    --disable-maintainer-mode CC="$cc" AR_FLAGS=crD \
-    CPPFLAGS="-isystem $tmp/out/include -U${hard#* -U}" \
-    CFLAGS="-O2 -g0 -fPIE -ffunction-sections -fdata-sections ${hard%% -U*} \
-      -ffile-prefix-map=$tmp=." "$@"
-}
-
-# No certificates but those of CURLOPT_CAINFO count (no CA path), no openssl.cnf: what it may load
-# needs the shared OpenSSL. A proxy may ask for a name and password, by the basic scheme alone.
-make_curl() {
-  configured curl --with-openssl --enable-unix-sockets --enable-threaded-resolver \
-    --with-ca-bundle=/etc/ssl/certs/ca-certificates.crt --without-ca-path \
-    --disable-openssl-auto-load-config --without-zlib --without-brotli --without-zstd \
-    --without-nghttp2 --without-libidn2 --without-libpsl --without-libgsasl \
-    --without-librtmp --without-libssh2 --disable-ldap --disable-ldaps --disable-ftp \
-    --disable-file --disable-dict --disable-telnet --disable-tftp --disable-pop3 \
-    --disable-imap --disable-smb --disable-smtp --disable-gopher --disable-mqtt \
-    --disable-rtsp --disable-websockets --disable-manual --disable-docs \
-    --disable-libcurl-option --disable-ntlm --disable-tls-srp \
-    --disable-crypto-auth --disable-bearer-auth --disable-digest-auth --disable-kerberos-auth \
-    --disable-negotiate-auth --disable-aws --disable-cookies --disable-alt-svc --disable-hsts \
-    --disable-doh --disable-netrc --disable-mime || return 1
-  make -j"$jobs" -C lib libcurl.la || return 1
-  cp lib/.libs/libcurl.a "$tmp/out/lib/" && mkdir -p "$tmp/out/include/curl" &&
-    cp include/curl/*.h "$tmp/out/include/curl/"
-}
-
-make_libarchive() {
-  configured libarchive --with-zlib --with-lzma --with-zstd --without-bz2lib --without-lz4 \
-    --without-lzo2 --without-libb2 --without-xml2 --without-expat \
-    --without-openssl --without-nettle --without-mbedtls --without-iconv --without-cng \
-    --disable-acl --disable-xattr --disable-bsdtar --disable-bsdcpio --disable-bsdcat \
-    --disable-bsdunzip || return 1
-  # the other formats take most of the time; what tar needed of them would not link
-  # shellcheck disable=SC2016	# make expands it
-  printf 'objects:\n\t@echo $(libarchive_la_OBJECTS)\n' >"$tmp/objects.mk"
-  objs=$(make -s -f Makefile -f "$tmp/objects.mk" objects | tr ' ' '\n' |
-    grep -vE '7zip|_ar\.|cab|cpio|iso9660|lha|mtree|rar|warc|xar|write_.*_zip|ppmd7|blake2|xxhash|_disk')
-  # shellcheck disable=SC2086
-  make -j"$jobs" $objs || return 1
-  "${AR:-ar}" crD "$tmp/out/lib/libarchive.a" libarchive/*.o &&
-    cp libarchive/archive.h libarchive/archive_entry.h "$tmp/out/include/"
-}
-
 # Instead of the static ones, and not for the cache: elsewhere the sources may be had.
 shared() {
   [ "${STATIC:-}" != 1 ] || exit 1
@@ -140,7 +93,7 @@ have() {
 settle() {
   v=$(version_in "$installed" "$1")
   say "using $1 $v, which is installed, instead of $(version_in "$versions" "$1")" >&2
-  choose "$(echo "$versions" | awk -v p="$1" -v v="$v" '{ print $1, $1 == p ? v : $2 }')"
+  choose "$(with_version "$1" "$v")"
 }
 
 # fetch: into the cache. Where something is missing there, the lists are not good enough either.
@@ -198,19 +151,18 @@ build() {
   jobs=$(nproc) multiarch=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
   # shellcheck disable=SC2086	# perhaps of two words
   hard=$("${0%/*}/../payloads/hardening.sh" host $cc)
+  cflags=${hard%% -U*} cppflags=-U${hard#* -U} ldflags='' ar=${AR:-ar} host=''
+  openssl=--with-openssl
   source_of curl "$curl"
   source_of libarchive "$archive"
   for p in $copied; do copy "$p"; done
   copy_libraries
   say "building libcurl and libarchive (once, about a minute)"
-  (make_libarchive) >"$tmp/libarchive.out" 2>&1 &
-  other=$!
-  (make_curl) >"$tmp/curl.out" 2>&1 || failed=curl
-  wait "$other" || failed=libarchive
-  if [ -n "${failed:-}" ]; then
-    tail -n 15 "$tmp/$failed.out" >&2
-    die "cannot build $failed"
-  fi
+  make_or_die libarchive &
+  other=$! failed=
+  (make_or_die curl) || failed=1
+  wait "$other" || failed=1
+  [ -z "$failed" ] || exit 1
   keep "$tmp/out" "$result"
 }
 

@@ -68,6 +68,9 @@ up_to_date() {
 # version_in VERSIONS PACKAGE
 version_in() { echo "$1" | awk -v p="$2" '$1 == p { print $2 }'; }
 
+# with_version PACKAGE VERSION: $versions, but for that
+with_version() { echo "$versions" | awk -v p="$1" -v v="$2" '{ print $1, $1 == p ? v : $2 }'; }
+
 # private_apt: point apt-get and apt-cache (by APT_CONFIG) to sources and new lists in $tmp, once.
 private_apt() {
   apt_dir=$tmp/apt
