@@ -94,12 +94,19 @@ static const struct eng_refusal *const tables[] = {
 	[ENG_AT_RUN] = at_run,
 };
 
+/* Not every strcasestr() finds no words in no text. */
+static bool fits(const struct eng_refusal *row, int number, const char *text)
+{
+	return (!row->number || row->number == number) &&
+	       (!*row->words || strcasestr(text, row->words));
+}
+
 const struct eng_refusal *eng_refusal_find(
 	enum eng_situation situation, int number, const char *text)
 {
 	const struct eng_refusal *row = tables[situation];
 
-	while ((row->number && row->number != number) || !strcasestr(text, row->words))
+	while (!fits(row, number, text))
 		row++;
 	return row;
 }
