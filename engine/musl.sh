@@ -141,7 +141,8 @@ take_toolchain() {
   cp "$toolchain/include"/jansson*.h "$tmp/out/include/"
   libgcc=$(realpath "$("$gnu-gcc" -print-libgcc-file-name)")
   owner=$(dpkg -S "$libgcc" | cut -d: -f1)
-  notice libgcc "$(dpkg-query -W -f '${source:Version}' "$owner")" "$libgcc" "/usr/share/doc/$owner/copyright"
+  cat "/usr/share/doc/$owner/copyright" /usr/share/common-licenses/GPL-3 >"$tmp/libgcc.copyright"
+  notice libgcc "$(dpkg-query -W -f '${source:Version}' "$owner")" "$libgcc" "$tmp/libgcc.copyright"
 }
 
 # Those that need others after these.
