@@ -9,6 +9,7 @@
 #                  and whether all are known
 #   make           build; then: make install PREFIX=/usr DESTDIR=...
 #   make static    the command as one file for each of HOSTS, which needs nothing but Linux
+#   make packages  of these, in dist/: tarball deb image sbom; and wheel, a target like them
 #   make lint | house | fuzz | bench | bench-faults | payload-arches | cover | dist | clean
 #
 # STATIC=: link with the system's shared libraries; the default needs only libc at run time, and
@@ -151,6 +152,18 @@ static: $(HOSTS:%=static-%)
 $(HOSTS:%=static-%): static-%: $(PAYLOADS)
 	@$(MAKE) --no-print-directory MUSL=$* B=build/host/$* all
 
+# ---- packages of it, in dist/ ----
+
+export RELEASE
+# The static command that runs here, for what it writes itself; a package may be for another machine.
+NATIVE := $(shell dpkg --print-architecture 2>/dev/null)
+PACKAGES := tarball deb image sbom wheel
+packages: tarball deb image sbom
+
+$(PACKAGES): static static-$(NATIVE)
+	+@for a in $(HOSTS); do SELF=build/host/$(NATIVE)/sbinject cmd/package/$@.sh $$a || exit 1; done
+	@cmd/package/sums.sh
+
 # ---- the two commands of the README ----
 
 demo:
@@ -279,15 +292,18 @@ format:
 MANPAGES := $(wildcard man/*.[1-8])
 EXAMPLES := $(wildcard conf/examples/*)
 
+# The command that writes the completions: not always one for this machine is installed.
+SELF ?= $(B)/sbinject
+
 install: all
-	install -s -D -m 755 $(B)/sbinject $(DESTDIR)$(PREFIX)/bin/sbinject
+	install $(if $(MUSL),,-s) -D -m 755 $(B)/sbinject $(DESTDIR)$(PREFIX)/bin/sbinject
 	@for m in $(MANPAGES); do s=$${m##*.}; \
 		install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man$$s/$${m##*/} || exit 1; done
 	@for s in bash:bash-completion/completions/sbinject zsh:zsh/site-functions/_sbinject \
 		fish:fish/vendor_completions.d/sbinject.fish; do \
 		d=$(DESTDIR)$(PREFIX)/share/$${s#*:}; mkdir -p $$(dirname $$d); \
-		$(B)/sbinject completion $${s%%:*} >$$d || exit 1; done
-	install -D -m 644 $(B)/THIRD-PARTY $(DESTDIR)$(PREFIX)/share/doc/sbinject/THIRD-PARTY
+		$(SELF) completion $${s%%:*} >$$d || exit 1; done
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/sbinject $(B)/THIRD-PARTY LICENSE man/CHANGES.md
 	install -D -m 644 conf/builtin.yaml \
 		$(DESTDIR)$(PREFIX)/share/doc/sbinject/sbinject.yaml.example
 	install -D -m 644 t/interop/sbinject_adapter.py \
@@ -299,7 +315,7 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/sbinject $(addprefix $(DESTDIR)$(PREFIX)/share/,\
 		bash-completion/completions/sbinject zsh/site-functions/_sbinject \
 		fish/vendor_completions.d/sbinject.fish doc/sbinject/sbinject.yaml.example \
-		doc/sbinject/sbinject_adapter.py doc/sbinject/THIRD-PARTY \
+		doc/sbinject/sbinject_adapter.py $(addprefix doc/sbinject/,THIRD-PARTY LICENSE CHANGES.md) \
 		$(EXAMPLES:conf/%=doc/sbinject/%))
 	@for m in $(MANPAGES); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$${m##*/}; done
 
@@ -311,6 +327,6 @@ dist:
 clean:
 	rm -rf build build-san build-cover dist
 
-.PHONY: all static $(HOSTS:%=static-%) fakes demo check check-all soak differential interop house unit fuzz fuzz-replay lint bench bench-faults cover format install \
+.PHONY: all static packages $(PACKAGES) $(HOSTS:%=static-%) fakes demo check check-all soak differential interop house unit fuzz fuzz-replay lint bench bench-faults cover format install \
 	uninstall dist clean FORCE
 .DELETE_ON_ERROR:

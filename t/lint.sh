@@ -45,7 +45,7 @@ mapfile -t host < <(ls engine/*.c recon/*.c conf/*.c payloads/*.c cmd/*.c)
 mapfile -t inside < <(find payloads/lib payloads/sandbox-tools -name '*.c')
 mapfile -t tests < <(ls t/*/*.c)
 mapfile -t headers < <(find engine recon conf payloads cmd -name '*.h')
-mapfile -t scripts < <(find engine conf t payloads .ci -type f \( -name '*.sh' -o -path '.ci/run' \))
+mapfile -t scripts < <(find engine conf cmd t payloads .ci -type f \( -name '*.sh' -o -path '.ci/run' \))
 warn=(-std=gnu11 -D_GNU_SOURCE -I. -Ibuild/gen '-DSB_RELEASE=__FILE__' '-DRELEASE=__FILE__' -Wall -Wextra
   -Wshadow -Wvla -Wundef -Wformat=2 -Wpointer-arith -Wwrite-strings -Wstrict-prototypes
   -Wmissing-prototypes -Wold-style-definition -Werror -O2)

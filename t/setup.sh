@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# setup.sh [build|demo|engine|test|bench|all]: install with apt what building,
-# demonstrating, a private Docker engine, testing and measuring sbinject need on
-# Debian 12 or newer; "all" leaves out what only measuring needs.  Does nothing,
+# setup.sh [build|package|demo|engine|test|bench|all]: install with apt what building,
+# packing, demonstrating, a private Docker engine, testing and measuring sbinject
+# need on Debian 12 or newer; "all" leaves out what only measuring needs.  Does nothing,
 # silently, when all is there.  Nothing it installs is left running: engines are
 # started only by t/engines/engine.sh.
 #   ARCHES="amd64 arm64"   compilers for the payloads of these
@@ -14,6 +14,7 @@ build="build-essential pkg-config libcurl4-openssl-dev libjansson-dev
   libarchive-dev libyaml-dev libssl-dev zlib1g-dev liblzma-dev libzstd-dev dpkg-dev
   autoconf automake libtool"
 compilers() { "$here/../payloads/toolchain.sh" --packages ${ARCHES:-amd64 arm64}; }
+package="jq"
 demo="curl"
 engine="docker.io runc catatonit curl jq"
 test="libcmocka-dev podman uidmap slirp4netns fuse-overlayfs rootlesskit
@@ -21,7 +22,7 @@ test="libcmocka-dev podman uidmap slirp4netns fuse-overlayfs rootlesskit
   qemu-user-static|qemu-user busybox-static musl-tools
   gcc-aarch64-linux-gnu libc6-dev-arm64-cross zsh fish ca-certificates python3
   python3-venv valgrind clang clang-format clang-tidy cppcheck shellcheck git openssl man-db
-  mandoc util-linux procps time xz-utils zstd libarchive-tools"
+  mandoc lintian util-linux procps time xz-utils zstd libarchive-tools"
 bench="python3-pip"
 
 policy=/usr/sbin/policy-rc.d
@@ -31,7 +32,7 @@ say() { printf 'setup: %s\n' "$*"; }
 die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 
 usage() {
-  printf 'usage: %s [build|demo|engine|test|bench|all]\n' "$0"
+  printf 'usage: %s [build|package|demo|engine|test|bench|all]\n' "$0"
 }
 
 # Packages that cannot be named before others are installed: the sanitizer
@@ -143,10 +144,11 @@ main() {
   build="$build $(compilers)"
   case ${1:-all} in
   build) wanted=$build ;;
+  package) wanted="$build $package" ;;
   demo) wanted="$build $demo" ;;
   engine) wanted=$engine ;;
   test) wanted="$engine $test" ;;
-  all) wanted="$build $demo $engine $test" ;;
+  all) wanted="$build $package $demo $engine $test" ;;
   bench) wanted="$build $demo $engine $test $bench" ;;
   -h | --help) usage; exit 0 ;;
   *) usage >&2; exit 2 ;;
