@@ -121,6 +121,8 @@ scripts() {
 
 cli() { scripts t/cli 1 env SBINJECT=build/sbinject bash; }
 fresh() { scripts t/fresh '' "${as_root[@]}" bash; }
+packages() { make_ packages; }
+dist() { scripts t/dist '' "${as_root[@]}" bash; }
 
 built() {
   step build "sbinject and its payloads, warnings are errors" build
@@ -141,10 +143,12 @@ steps_of_check() {
 }
 
 steps_of_rest() {
+  step packages "the static command, and the packages with it" packages
   lane step payload "the in-container program as it is shipped, as a black box" payload payload-black-box
   lane step fresh "the README's first command on new minimal systems" fresh
   live
   step interop "inspect_ai as published, with a mock model, on a private Docker" t/interop/run.sh
+  step dist "the packages, each on a new minimal system" dist
 }
 
 steps_of_soak() {

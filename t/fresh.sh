@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# fresh.sh [--user] [--engine] [SUITE [COMMAND]]: run a command in a fresh clone of this repository
+# fresh.sh [--user] [--engine] [--with DIR] [SUITE [COMMAND]]: run a command in a fresh clone of this repository
 # on a new minimal Debian, "make demo" on bookworm if not said: what a newcomer would see.
 #   --user     as a user with sudo, not as root
 #   --engine   where a Docker engine runs already (one of t/engines, lent for this)
+#   --with DIR   with a copy of this directory in the clone
 # The system has apt, make, git and certificates, and nothing else. It has a root file system,
 # process ids and a /run of its own; kernel, network and /dev are this machine's. Its base is
 # kept in the cache as a tar. Only what is committed is cloned.
@@ -13,11 +14,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=t/engines/paths.sh
 . "$here/engines/paths.sh"
 
-user=root engine=
+user=root engine='' with=''
 
 say() { printf 'fresh: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
-usage() { sed -n '3,6s/^# *//p' "$0"; }
+usage() { sed -n '3,7s/^# *//p' "$0"; }
 
 # sources SUITE: one line for each archive this machine takes packages from, as of that suite.
 sources() {
@@ -118,6 +119,7 @@ options() {
     case $1 in
     --user) user=newcomer ;;
     --engine) engine=1 ;;
+    --with) with=${2:?--with needs a directory}; shift ;;
     -h | --help) usage; exit 0 ;;
     -*) usage >&2; exit 2 ;;
     *) break ;;
@@ -143,6 +145,7 @@ main() {
   tar -C "$work/root" --numeric-owner -xf "$tar"
   borrow "$work/root"
   git clone -q --no-local "$here/.." "$work/root/root/sbinject"
+  [ -z "$with" ] || cp -R "$with" "$work/root/root/sbinject/"
   say "$command, as ${user}, on $suite"
   began=$SECONDS
   env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
