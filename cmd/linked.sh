@@ -42,8 +42,13 @@ for given; do
     }
     NR == 1 || NF != 3 { next }
     !($1 in name) { print "linked: the licence of " $1 " is not known; see cmd/linked.sh" >"/dev/stderr"; exit 1 }
-    # older ones are in the public domain
-    name[$1] == "xz" && $2 ~ /^5\.[0-5]\./ { licence[$1] = "LicenseRef-public-domain" }
-    { sub(/\*$/, int($2), source[$1]) }
-    { print part, name[$1], $2, licence[$1], $3, source[$1] }' "${given#*=}"
+    {
+      given = licence[$1]
+      # as it was before
+      if (name[$1] == "xz" && $2 ~ /^5\.[0-5]\./)
+        given = "LicenseRef-public-domain"
+      package = source[$1]
+      sub(/\*$/, int($2) ($2 ~ /cross/ ? "-cross" : ""), package)
+      print part, name[$1], $2, given, $3, package
+    }' "${given#*=}"
 done

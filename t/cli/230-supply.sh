@@ -108,6 +108,42 @@ if [ -f "$top/build/static/.sums" ]; then
   is 'a newer OpenSSL, no network: the last that was made' "$(head -n 1 "$tmp/made/.stamp")" "$line"
 fi
 
+# An archive that lists a version, of which it does not have the source.
+cached
+touch "$tmp/reached"
+printf '%s 1.0-1\n' libcurl4-openssl-dev libarchive-dev zlib1g-dev liblzma-dev libzstd-dev libyaml-dev >"$tmp/versions"
+echo 'libssl-dev 99.9-1' >>"$tmp/versions"
+mv "$tmp/bin/apt-cache" "$tmp/bin/apt-cache.show"
+mv "$tmp/bin/apt-get" "$tmp/bin/apt-get.no"
+cat >"$tmp/bin/apt-cache" <<'END'
+#!/bin/sh
+[ "$1" = showsrc ] || exec "$0.show" "$@"
+printf 'Package: openssl\nVersion: %s\n\n' 3.0.9-1 99.9-1 3.0.20-1
+END
+cat >"$tmp/bin/apt-get" <<'END'
+#!/bin/sh
+case " $* " in
+  *' source openssl=99.9-1 '*) ;;
+  *' source '*) : >one.dsc; exit ;;
+esac
+exec "$0.no" "$@"
+END
+chmod 755 "$tmp/bin/apt-cache" "$tmp/bin/apt-get"
+run "$top/engine/musl.sh" "$arch" "$has" "$tmp/made"
+like 'no source of the newest: the next one, which is said' "$err" 'using openssl 3\.0\.20-1 instead of 99\.9-1'
+exits 'no source that can be unpacked: nothing is made' 1
+ok 'no source that can be unpacked: nothing is there' test ! -e "$tmp/made"
+
+printf 'kind\nlibssl-dev 3.0.1-1 00\nxz-utils 5.4.1-1 01\nxz-utils 5.8.1-1 02\n' >"$tmp/stamp"
+run "$top/cmd/linked.sh" "sbinject=$tmp/stamp" "payloads=$tmp/none"
+is 'linked.sh: name, version, licence' "$(cut -f 1-4 <<<"$out" | tr '\t' ' ')" "sbinject openssl 3.0.1-1 Apache-2.0
+sbinject xz 5.4.1-1 LicenseRef-public-domain
+sbinject xz 5.8.1-1 0BSD"
+echo 'libnew-dev 1.0-1 03' >>"$tmp/stamp"
+run "$top/cmd/linked.sh" "sbinject=$tmp/stamp"
+exits 'linked.sh: a library of unknown licence is an error' 1
+like 'linked.sh: it is named' "$err" 'licence of libnew-dev is not known'
+
 while read -r name version sum; do
   like "$name: in THIRD-PARTY" "$(grep -A 1 -xF "$name $version" "$top/build/THIRD-PARTY" || :)" "sha256 $sum"
 done < <(tail -qn +2 "$has/.stamp" "$top/build/static/.stamp")
