@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Envelopes: their size, their text, base64. */
+/* Envelopes: their size, their text. */
 #include "payloads/sandbox-tools/chunk/envelope.h"
 
 #include <errno.h>
@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "payloads/lib/base64.h"
+
 #define HEAD                                                                                 \
 	",\"__inspect_json_rpc_response_chunk__\":{"                                         \
 	"\"version\":1,\"handle\":\"%.32s\",\"offset\":%" PRIu64 ",\"next_offset\":%" PRIu64 \
@@ -15,11 +17,6 @@
 #define START "{\"jsonrpc\":\"2.0\",\"id\":"
 #define TAIL "\"}}"
 #define HEAD_MAX 256
-
-static size_t base64_size(size_t len)
-{
-	return (len + 2) / 3 * 4;
-}
 
 static int write_head(char text[HEAD_MAX], const struct envelope *e, size_t len)
 {
@@ -59,25 +56,6 @@ size_t envelope_room(const struct envelope *e, size_t limit)
 	return low;
 }
 
-static void encode(char *out, const unsigned char *in, size_t len)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-	for (; len > 0; in += 3, out += 4) {
-		unsigned bits = (unsigned)in[0] << 16 | (len > 1 ? (unsigned)in[1] << 8 : 0) |
-				(len > 2 ? in[2] : 0);
-
-		out[0] = digits[bits >> 18];
-		out[1] = digits[bits >> 12 & 63];
-		out[2] = len > 1 ? digits[bits >> 6 & 63] : '=';
-		out[3] = len > 2 ? digits[bits & 63] : '=';
-		if (len <= 3)
-			break;
-		len -= 3;
-	}
-}
-
 int envelope_write(struct buf *out, const struct envelope *e, const void *data, size_t len)
 {
 	size_t start = out->len, size = base64_size(len);
@@ -92,7 +70,7 @@ int envelope_write(struct buf *out, const struct envelope *e, const void *data, 
 	if (r == 0)
 		r = buf_reserve(out, size);
 	if (r == 0) {
-		encode(out->data + out->len, data, len);
+		base64_encode(out->data + out->len, data, len);
 		out->len += size;
 		r = buf_add_str(out, TAIL);
 	}
