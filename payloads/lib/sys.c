@@ -45,10 +45,17 @@ int sys_null(bool for_output)
 	return ends[for_output ? 1 : 0];
 }
 
+/* As the program was started. */
+static struct {
+	bool ignores_pipe;
+	sigset_t mask;
+} inherited;
+
 void sys_start(void)
 {
 	relro_seal();
-	signal(SIGPIPE, SIG_IGN);
+	sigprocmask(SIG_BLOCK, NULL, &inherited.mask);
+	inherited.ignores_pipe = signal(SIGPIPE, SIG_IGN) == SIG_IGN;
 	for (int fd = 0; fd <= 2; fd++) {
 		int null;
 
@@ -98,6 +105,12 @@ void sys_default_signals(void)
 		signal(s, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void sys_inherited_signals(void)
+{
+	signal(SIGPIPE, inherited.ignores_pipe ? SIG_IGN : SIG_DFL);
+	sigprocmask(SIG_SETMASK, &inherited.mask, NULL);
 }
 
 const char *sys_exec_path(void)

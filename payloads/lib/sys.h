@@ -18,7 +18,7 @@
 struct ucred; /* <sys/socket.h> */
 
 /* Makes what only the start had to write to read-only (RELRO), opens 0, 1 and 2 where they are
-   closed, and ignores SIGPIPE. */
+   closed, and ignores SIGPIPE, for good or until sys_inherited_signals(). */
 void sys_start(void);
 /* An empty input or a sink for output: /dev/null, or a pipe whose other end is closed. */
 int sys_null(bool for_output);
@@ -26,6 +26,8 @@ int sys_null(bool for_output);
 void sys_close_from(int lowest, int keep);
 /* In a child before exec: default signal actions, empty signal mask. */
 void sys_default_signals(void);
+/* The same as they were when this program was started, which set SIGPIPE and the mask alone. */
+void sys_inherited_signals(void);
 /* Our own executable, opened for reading: descriptor or -errno. An unprivileged process cannot open
    it after sys_undumpable(), so open it early. */
 int sys_open_self(void);

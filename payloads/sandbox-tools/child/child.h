@@ -36,6 +36,10 @@ struct child_options {
 	int fds[3];	/* become 0, 1, 2; borrowed; -1 is /dev/null */
 	bool terminal;	/* fds[0] is a terminal and becomes the controlling one */
 	bool oom_first; /* oom_score_adj 1000 */
+	/* As a container's engine starts a program: with the signals of this program's own start,
+	   and with 0, 1 and 2 belonging to the user; that the user cannot be had is a failure to
+	   start. */
+	bool as_engine;
 	/* Asked inside the new process, before it does anything: will that pid do? If not another
 	   one is tried. NULL: any. */
 	bool (*accepts)(void *cookie, pid_t pid);
@@ -59,11 +63,11 @@ struct child {
 
 /*
  * Starts a process in a session and process group of its own (both numbered child->pid), with
- * default signals, the umask of the server's starter and no descriptor but 0, 1, 2. Should the
- * server be killed, the kernel kills the process (not what it has started), or hangs up its
- * terminal. What fails before the new program runs (fork, chdir, exec; not the user switch, see
- * above) is the result: 0 or -errno, and then there is no child. 'exited' is never called from
- * inside.
+ * default signals (but see as_engine), the umask of the server's starter and no descriptor but 0,
+ * 1, 2. Should the server be killed, the kernel kills the process (not what it has started), or
+ * hangs up its terminal. What fails before the new program runs (fork, chdir, exec; the user switch
+ * as_engine only, see above) is the result: 0 or -errno, and then there is no child. 'exited' is
+ * never called from inside.
  */
 int child_start(
 	struct children *children, struct child *child, const struct child_options *options);

@@ -62,12 +62,19 @@ static void volunteer(void)
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
+/* So that what it opens again by /dev/stdout is not another's. */
+static int hand_over(const struct user *user)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fchown(fd, user->uid, (gid_t)-1) < 0)
+			return -errno;
+	return user_become(user);
+}
+
 static void switch_user(const struct user *user)
 {
 	int r;
 
-	if (!user)
-		return;
 	if (user->unknown) {
 		dprintf(2, "sandbox-tools: user %s not found in /etc/passwd\n", user->shown);
 		_exit(1);
@@ -113,13 +120,20 @@ become(const struct children *children, const struct child_options *options, pid
 	sys_close_from(3, fd);
 	if (options->terminal)
 		ioctl(0, TIOCSCTTY, 0);
-	sys_default_signals();
+	if (options->as_engine)
+		sys_inherited_signals();
+	else
+		sys_default_signals();
 	umask(children->mask);
 	setrlimit(RLIMIT_CORE, &children->core);
 	setrlimit(RLIMIT_NOFILE, &children->files);
 	if (options->oom_first)
 		volunteer();
-	switch_user(options->user);
+	r = options->user && options->as_engine ? hand_over(options->user) : 0;
+	if (r < 0)
+		report(fd, -r);
+	if (options->user && !options->as_engine)
+		switch_user(options->user);
 	die_with_parent(options, parent); /* a switch would have undone it */
 	execve(options->file, options->argv, options->env ? options->env : environ);
 	report(fd, errno);
