@@ -98,7 +98,7 @@ static bool are_among(const gid_t *some, int count, gid_t gid, const gid_t *all,
 	return true;
 }
 
-static bool is_current(const struct user *user)
+bool user_is_current(const struct user *user)
 {
 	gid_t groups[USER_GROUPS_MAX];
 	int count = getgroups(USER_GROUPS_MAX, groups);
@@ -118,7 +118,7 @@ static int choose_identity(const json_t *wanted, struct user *ret, struct fail *
 	snprintf(ret->shown, sizeof(ret->shown), "%u:%u", ret->uid, ret->gid);
 	if (read_home(json_object_get(wanted, "home"), ret, fail) < 0)
 		return -1;
-	return !is_current(ret);
+	return !user_is_current(ret);
 }
 
 /* ---- both ---- */

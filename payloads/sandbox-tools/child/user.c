@@ -41,7 +41,7 @@ static int find_passwd_line(const char *path, const char *name, uid_t uid, struc
 	return r > 0 ? 0 : r < 0 ? r : 1;
 }
 
-static bool has_member(const char *list, const char *name)
+bool user_is_listed(const char *list, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -78,7 +78,7 @@ static int find_groups(const char *path, const char *name, struct user *user)
 		return r < 0 ? r : 0;
 	while ((r = lines_next(&lines, &line)) > 0)
 		if (lines_split(line, fields) == 4 && lines_read_id(fields[2], &gid) &&
-			has_member(fields[3], name))
+			user_is_listed(fields[3], name))
 			add_group(user, gid);
 	lines_close(&lines);
 	return r;

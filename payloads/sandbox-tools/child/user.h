@@ -45,6 +45,28 @@ int user_find_home_in(const char *passwd_path, uid_t uid, char home[PATH_MAX]);
  * numbers that are no ids and more groups than fit.
  */
 int user_choose(const json_t *wanted, struct user *ret, struct fail *fail);
+/*
+ * Whom a container's engine runs a command as when it is asked for "USER" or "USER:GROUP", each a
+ * name or a number, with 'more' groups (NULL at the end; may be NULL) on top; 'lists_gid': it
+ * counts the gid among the supplementary groups. 0 and 'ret', its groups with all that the engine
+ * lists twice; -1 with 'fail': there is nobody of that name, or passwd and group are such that
+ * readers of them differ.
+ */
+int user_resolve(const char *wanted, const char *const *more, bool lists_gid, struct user *ret,
+	struct fail *fail);
+/* The home that it gives to a user. As before. */
+int user_resolve_home(uid_t uid, char home[PATH_MAX], struct fail *fail);
+/* The same in other files. */
+struct user_files {
+	const char *passwd, *group;
+};
+int user_resolve_in(const struct user_files *files, const char *wanted, const char *const *more,
+	bool lists_gid, struct user *ret, struct fail *fail);
+
+/* Is the name in a list such as a line of group has? */
+bool user_is_listed(const char *list, const char *name);
+/* Is it the user that this process is, the groups taken as a set with the gid in it? */
+bool user_is_current(const struct user *user);
 /* Supplementary groups, gid, uid, in that order. 0 or -errno. Async-signal-safe: for use between
    fork and exec. */
 int user_become(const struct user *user);
