@@ -193,34 +193,56 @@ static int find_home(
 	return 0;
 }
 
+/* One release of an engine lists a gid once that is among the other groups, too, and the next one
+   does it twice. */
+static int check_gid(const struct user *user, struct fail *fail)
+{
+	for (int i = 1; i < user->group_count; i++)
+		if (user->groups[i] == user->gid)
+			return fail_set(fail, "engines list the group %u of user %u differently",
+				user->gid, user->uid);
+	return 0;
+}
+
+/* The user, and a group that is named: 0 or -1. */
+static int find_both(const struct user_files *files, const char *wanted, struct search *search)
+{
+	size_t len = strcspn(wanted, ":");
+	const char *group = wanted[len] ? wanted + len + 1 : NULL;
+	struct user *user = search->user;
+
+	if (len == 0 || (group && (!group[0] || strchr(group, ':'))))
+		return fail_set(search->fail, "engines read the user '%.200s' differently", wanted);
+	if (read_part(wanted, len, &search->wanted, search->fail) < 0 ||
+		read_lines(search, take_user) < 0)
+		return -1;
+	if (!search->found && !search->wanted.is_number)
+		return fail_set(search->fail, "unable to find user %s", search->wanted.name);
+	if (!search->found)
+		user->uid = search->wanted.number;
+	return group ? find_group(files, group, &user->gid, search->fail) : 0;
+}
+
 int user_resolve_in(const struct user_files *files, const char *wanted, const char *const *more,
 	bool lists_gid, struct user *ret, struct fail *fail)
 {
 	struct search search = {
 		.path = files->passwd, .fields = PASSWD_FIELDS, .user = ret, .fail = fail};
-	size_t len = strcspn(wanted, ":");
-	const char *group = wanted[len] ? wanted + len + 1 : NULL;
 
 	*ret = (struct user){.uid = 0};
-	if (len == 0 || (group && (!group[0] || strchr(group, ':'))))
-		return fail_set(fail, "engines read the user '%.200s' differently", wanted);
-	if (read_part(wanted, len, &search.wanted, fail) < 0 || read_lines(&search, take_user) < 0)
-		return -1;
-	if (!search.found && !search.wanted.is_number)
-		return fail_set(fail, "unable to find user %s", search.wanted.name);
-	if (!search.found)
-		ret->uid = search.wanted.number;
-	if (group && find_group(files, group, &ret->gid, fail) < 0)
+	if (find_both(files, wanted, &search) < 0)
 		return -1;
 	ret->groups[0] = ret->gid;
 	ret->group_count = lists_gid;
-	if (!group && search.found && find_members(files, &search, fail) < 0)
+	if (!strchr(wanted, ':') && search.found && find_members(files, &search, fail) < 0)
 		return -1;
 	snprintf(ret->shown, sizeof(ret->shown), "%u:%u", ret->uid, ret->gid);
 	/* which may be that of another line */
 	if (find_home(files, ret->uid, ret->home, fail) < 0)
 		return -1;
-	return add_more(files, more, ret, fail);
+	if (add_more(files, more, ret, fail) < 0)
+		return -1;
+	return lists_gid ? check_gid(ret, fail) : 0;
 }
 
 int user_resolve(const char *wanted, const char *const *more, bool lists_gid, struct user *ret,

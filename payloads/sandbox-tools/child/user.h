@@ -48,9 +48,9 @@ int user_choose(const json_t *wanted, struct user *ret, struct fail *fail);
 /*
  * Whom a container's engine runs a command as when it is asked for "USER" or "USER:GROUP", each a
  * name or a number, with 'more' groups (NULL at the end; may be NULL) on top; 'lists_gid': it
- * counts the gid among the supplementary groups. 0 and 'ret', its groups with all that the engine
- * lists twice; -1 with 'fail': there is nobody of that name, or passwd and group are such that
- * readers of them differ.
+ * counts the gid among the supplementary groups. 0 and 'ret', with some groups twice where the
+ * engine has them so; -1 with 'fail': there is nobody of that name, or engines would not agree on
+ * who it is.
  */
 int user_resolve(const char *wanted, const char *const *more, bool lists_gid, struct user *ret,
 	struct fail *fail);
