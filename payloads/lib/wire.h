@@ -36,6 +36,16 @@
 #define WIRE_PIPE "pipe"
 #define WIRE_GREET "version" /* also the first request that sbinject sends to a pipe */
 
+/* ---- argument of a pipe that runs commands: one JSON object; see run/world.h ---- */
+
+#define WIRE_RUN_CWD "cwd"	       /* path: where they begin */
+#define WIRE_RUN_USER "user"	       /* who runs them; absent: as the pipe */
+#define WIRE_RUN_REFUSED "refused"     /* why nobody can by default, in words */
+#define WIRE_RUN_GROUPS "groups"       /* of every user, by name or number */
+#define WIRE_RUN_LISTS_GID "lists_gid" /* the group of a user is one of these, too */
+#define WIRE_RUN_HAS_HOME "has_home"   /* the container's environment sets HOME */
+#define WIRE_RUN_SETTLE "settle_ms"    /* how long to hear what they leave behind */
+
 /* ---- members of a question ---- */
 
 #define WIRE_NONCE "nonce"	 /* 32 hex digits; comes back with the receipt */

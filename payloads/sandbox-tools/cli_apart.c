@@ -165,7 +165,7 @@ static int read_reply(struct apart *apart)
 
 /* ---- all of them ---- */
 
-static int open_signals(struct aparts *aparts)
+int aparts_listen(struct aparts *aparts)
 {
 	sigset_t set;
 
@@ -246,7 +246,7 @@ static void drop_told(struct aparts *aparts)
 int aparts_add(struct aparts *aparts, struct rpc_request *req, const struct user *user)
 {
 	struct apart **link = &aparts->first, *apart;
-	int r = open_signals(aparts);
+	int r = aparts_listen(aparts);
 
 	if (r < 0)
 		return r;

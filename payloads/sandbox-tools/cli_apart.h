@@ -37,6 +37,8 @@ struct aparts {
 		NULL, 0, 0, -1 \
 	}
 
+/* Has aparts_poll() also look for other children of this process that end: 0 or -errno. */
+int aparts_listen(struct aparts *aparts);
 /* Takes the request over, and has it answered as the user: 0, or -errno and it is as it was. */
 int aparts_add(struct aparts *aparts, struct rpc_request *req, const struct user *user);
 /* What to poll for, and for how long at most (-1: no limit); how many descriptors. */

@@ -2,7 +2,7 @@
 /*
  * pipe: newline-delimited JSON-RPC over stdin and stdout. Many requests may be under way;
  * replies come as they complete. In-process methods are answered here, or as another user in a
- * child; the rest goes over one connection.
+ * child; the rest goes over one connection. If it is told of its container, it also runs commands.
  */
 #include "payloads/sandbox-tools/cli.h"
 
@@ -18,10 +18,12 @@
 #include "payloads/lib/frame.h"
 #include "payloads/lib/io.h"
 #include "payloads/sandbox-tools/cli_apart.h"
+#include "payloads/sandbox-tools/cli_runs.h"
 #include "payloads/sandbox-tools/tools.h"
 
 #define READ_SIZE 65536
 #define OWN_FDS 3
+#define ALL_FDS (OWN_FDS + APART_FDS + RUNS_MAX)
 #define WAITING_MAX 4096	     /* requests under way; more are left in the pipe */
 #define UNSENT_MAX ((size_t)8 << 20) /* nothing more is read while this much waits to go out */
 
@@ -44,6 +46,7 @@ struct pipe {
 	unsigned waiting_count;
 	uint32_t last_tag;
 	struct aparts aparts; /* requests of other users */
+	struct runs runs;     /* commands */
 	int broken;	      /* -errno: stdout is gone, or memory is */
 };
 
@@ -212,6 +215,57 @@ static void answer(struct pipe *pipe, struct rpc_request *req)
 	buf_release(&reply);
 }
 
+static void release_buffers(struct pipe *pipe)
+{
+	buf_release(&pipe->line);
+	buf_release(&pipe->out);
+	buf_release(&pipe->to_server);
+	buf_release(&pipe->from_server);
+}
+
+static void run_command(struct pipe *pipe, struct rpc_request *req)
+{
+	struct fail fail = FAIL_INIT;
+	int r = runs_start(&pipe->runs, req, &fail);
+
+	if (r > 0) {
+		release_buffers(pipe);
+		runs_serve(&pipe->runs, req);
+	}
+	if (r < 0 && req->id)
+		print_error(pipe, req->id,
+			fail.code == RPC_NOT_STARTED ? RPC_NOT_STARTED : rpc_code_of(&fail),
+			fail.text, NULL);
+}
+
+static void kill_command(struct pipe *pipe, const struct rpc_request *req)
+{
+	struct fail fail = FAIL_INIT;
+	int n = runs_kill(&pipe->runs, req, &fail);
+	json_t *result = json_boolean(n > 0);
+
+	if (n < 0 && req->id)
+		print_error(pipe, req->id, rpc_code_of(&fail), fail.text, NULL);
+	else if (req->id && (rpc_write_result(&pipe->out, req->id, result) < 0 ||
+				    buf_add(&pipe->out, "\n", 1) < 0))
+		pipe->broken = -ENOMEM;
+	json_decref(result);
+}
+
+/* Is it about a command? Then that is done. */
+static bool take_command(struct pipe *pipe, struct rpc_request *req)
+{
+	if (!pipe->runs.allowed || !req->method || !rpc_request_is_valid(req))
+		return false;
+	if (strcmp(req->method, RUNS_METHOD) == 0)
+		run_command(pipe, req);
+	else if (strcmp(req->method, RUNS_KILL_METHOD) == 0)
+		kill_command(pipe, req);
+	else
+		return false;
+	return true;
+}
+
 static void take_line(struct pipe *pipe, char *text, size_t len)
 {
 	struct fail fail = FAIL_INIT;
@@ -223,8 +277,10 @@ static void take_line(struct pipe *pipe, char *text, size_t len)
 		print_error(pipe, NULL, RPC_PARSE_ERROR, "Parse error", fail.text);
 		return;
 	}
-	if (!rpc_request_is_valid(&req) || req.flaw ||
-		tools_find_method(req.method, RPC_IN_PROCESS))
+	if (take_command(pipe, &req))
+		;
+	else if (!rpc_request_is_valid(&req) || req.flaw ||
+		 tools_find_method(req.method, RPC_IN_PROCESS))
 		answer(pipe, &req);
 	else
 		forward(pipe, &req);
@@ -272,6 +328,7 @@ static void read_input(struct pipe *pipe)
 	if (pipe->line.len > 0 && !pipe->skipping)
 		take_line(pipe, pipe->line.data, pipe->line.len);
 	buf_release(&pipe->line);
+	runs_end(&pipe->runs);
 }
 
 static void write_output(struct pipe *pipe)
@@ -290,8 +347,8 @@ static void write_output(struct pipe *pipe)
 
 static bool is_done(const struct pipe *pipe)
 {
-	return pipe->broken < 0 ||
-	       (pipe->ended && !pipe->waiting && pipe->aparts.count == 0 && pipe->out.len == 0);
+	return pipe->broken < 0 || (pipe->ended && !pipe->waiting && pipe->aparts.count == 0 &&
+					   pipe->runs.busy == 0 && pipe->out.len == 0);
 }
 
 static bool has_room(const struct pipe *pipe)
@@ -312,8 +369,15 @@ static void let_apart(struct pipe *pipe)
 	}
 }
 
+static void let_run(struct pipe *pipe)
+{
+	runs_reap(&pipe->runs);
+	while (pipe->out.len < UNSENT_MAX && runs_take(&pipe->runs))
+		print_line(pipe, pipe->runs.reply.data, pipe->runs.reply.len);
+}
+
 /* Waits until there is something to do: 0, or -errno. */
-static int await(const struct pipe *pipe, struct pollfd fds[OWN_FDS + APART_FDS])
+static int await(const struct pipe *pipe, struct pollfd fds[ALL_FDS])
 {
 	size_t count;
 	int ms;
@@ -326,12 +390,14 @@ static int await(const struct pipe *pipe, struct pollfd fds[OWN_FDS + APART_FDS]
 	if (pipe->to_server.len > 0)
 		fds[2].events |= POLLOUT;
 	count = OWN_FDS + aparts_poll(&pipe->aparts, fds + OWN_FDS, &ms);
+	if (pipe->out.len < UNSENT_MAX)
+		count += runs_poll(&pipe->runs, fds + count);
 	return poll(fds, count, ms) < 0 ? -errno : 0;
 }
 
 static void turn(struct pipe *pipe)
 {
-	struct pollfd fds[OWN_FDS + APART_FDS];
+	struct pollfd fds[ALL_FDS];
 	int r = await(pipe, fds);
 
 	if (r < 0) {
@@ -348,8 +414,20 @@ static void turn(struct pipe *pipe)
 	if (pipe->server >= 0 && fds[2].revents & (POLLIN | POLLHUP | POLLERR))
 		read_server(pipe);
 	let_apart(pipe);
+	if (pipe->runs.allowed)
+		let_run(pipe);
 	if (fds[0].revents)
 		read_input(pipe);
+}
+
+static int allow_commands(struct pipe *pipe, const char *text, struct fail *fail)
+{
+	int r;
+
+	if (runs_open(&pipe->runs, text, fail) < 0)
+		return -1;
+	r = aparts_listen(&pipe->aparts);
+	return r < 0 ? fail_sys(fail, r, "cannot hear of the ends of processes") : 0;
 }
 
 static int run(const struct cli *cli)
@@ -362,25 +440,25 @@ static int run(const struct cli *cli)
 		.from_server = BUF_INIT(2 * FRAME_REPLY_MAX),
 		.aparts = APARTS_INIT};
 	struct fail fail = FAIL_INIT;
+	int r = cli->argc > 0 ? allow_commands(&pipe, cli->argv[0], &fail) : 0;
 
-	while (!is_done(&pipe))
+	while (r == 0 && !is_done(&pipe))
 		turn(&pipe);
 	lose_server(&pipe);
 	aparts_close(&pipe.aparts);
-	buf_release(&pipe.line);
-	buf_release(&pipe.out);
-	buf_release(&pipe.to_server);
-	buf_release(&pipe.from_server);
-	if (pipe.broken == 0)
+	runs_close(&pipe.runs);
+	release_buffers(&pipe);
+	if (r == 0 && pipe.broken == 0)
 		return 0;
-	fail_sys(&fail, pipe.broken, "cannot write the replies");
+	if (r == 0)
+		fail_sys(&fail, pipe.broken, "cannot write the replies");
 	return cli_complain(&fail);
 }
 
 const struct cli_command cli_pipe = {
 	"pipe",
-	"",
+	"[CONTAINER]",
 	"answer newline-delimited JSON-RPC requests until stdin ends",
-	0,
+	1,
 	run,
 };

@@ -24,7 +24,8 @@ enum rpc_code {
 	RPC_INVALID_PARAMS = -32602,
 	RPC_INTERNAL_ERROR = -32603,
 	RPC_SERVER_ERROR = -32000,
-	RPC_TOOL_FAILURE = -32099,  /* expected, shown to the model */
+	RPC_NOT_STARTED = -32011,  /* of a command: nothing was done, as it would not be the same */
+	RPC_TOOL_FAILURE = -32099, /* expected, shown to the model */
 	RPC_HANDLER_ERROR = -32098, /* anything else that went wrong in a handler */
 };
 

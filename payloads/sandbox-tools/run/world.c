@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* What commands begin with. */
+#include "payloads/sandbox-tools/run/world.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "payloads/sandbox-tools/rpc/params.h"
+
+#define HOME "HOME="
+
+static const struct param members[] = {
+	{WIRE_RUN_CWD, PARAM_STRING, PARAM_REQUIRED},
+	{WIRE_RUN_USER, PARAM_STRING, PARAM_OPTIONAL},
+	{WIRE_RUN_REFUSED, PARAM_STRING, PARAM_OPTIONAL},
+	{WIRE_RUN_GROUPS, PARAM_STRINGS, PARAM_DEFAULTED},
+	{WIRE_RUN_LISTS_GID, PARAM_BOOLEAN, PARAM_DEFAULTED},
+	{WIRE_RUN_HAS_HOME, PARAM_BOOLEAN, PARAM_DEFAULTED},
+	{WIRE_RUN_SETTLE, PARAM_INTEGER, PARAM_DEFAULTED},
+	{NULL, 0, PARAM_REQUIRED},
+};
+
+static int check(const json_t *doc, struct fail *fail)
+{
+	struct buf errors = BUF_INIT(PARAMS_ERRORS_MAX);
+	int r = json_is_object(doc) ? params_check(doc, members, true, "", &errors) : -1;
+
+	if (r < 0 || errors.len > 0)
+		r = fail_set(fail,
+			"what a pipe is to know of its container is not understood: %.*s",
+			(int)errors.len, errors.len ? errors.data : "");
+	buf_release(&errors);
+	return r;
+}
+
+static int read_groups(struct run_world *world, const json_t *list)
+{
+	size_t count = json_array_size(list);
+
+	world->groups = calloc(count + 1, sizeof(*world->groups));
+	for (size_t i = 0; world->groups && i < count; i++)
+		world->groups[i] = json_string_value(json_array_get(list, i));
+	return world->groups ? 0 : -1;
+}
+
+/* What is not at the end is not from where it is thought to be from. */
+static void take_home(struct run_world *world)
+{
+	struct child_env *env = &world->env;
+
+	if (env->count == 0 || strncmp(env->vars[env->count - 1], HOME, strlen(HOME)) != 0) {
+		world->odd = "it is not known where the engine has HOME from";
+		return;
+	}
+	free(env->vars[--env->count]);
+	env->vars[env->count] = NULL;
+}
+
+int run_world_open(struct run_world *world, const char *text, struct fail *fail)
+{
+	json_t *doc = json_loads(text, 0, NULL);
+
+	*world = (struct run_world){.doc = doc, .env = CHILD_ENV_INIT};
+	if (check(doc, fail) < 0) {
+		run_world_close(world);
+		return -1;
+	}
+	world->cwd = json_string_value(json_object_get(doc, WIRE_RUN_CWD));
+	world->user = json_string_value(json_object_get(doc, WIRE_RUN_USER));
+	world->refused = json_string_value(json_object_get(doc, WIRE_RUN_REFUSED));
+	world->lists_gid = json_is_true(json_object_get(doc, WIRE_RUN_LISTS_GID));
+	world->adds_home = !json_is_true(json_object_get(doc, WIRE_RUN_HAS_HOME));
+	world->settle_ms = (int)json_integer_value(json_object_get(doc, WIRE_RUN_SETTLE));
+	world->is_hidden = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1;
+	world->mask = umask(077);
+	umask(world->mask);
+	if (read_groups(world, json_object_get(doc, WIRE_RUN_GROUPS)) < 0 ||
+		child_env_copy(&world->env, environ) < 0) {
+		run_world_close(world);
+		return fail_set(fail, "out of memory");
+	}
+	if (world->adds_home)
+		take_home(world);
+	return 0;
+}
+
+void run_world_close(struct run_world *world)
+{
+	child_env_release(&world->env);
+	free(world->groups);
+	json_decref(world->doc);
+	*world = (struct run_world){.env = CHILD_ENV_INIT};
+}
