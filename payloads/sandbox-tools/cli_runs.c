@@ -33,7 +33,10 @@ int runs_open(struct runs *runs, const char *text, struct fail *fail)
 
 static struct runs_one *find_free(struct runs *runs)
 {
-	for (size_t i = 0; i < RUNS_MAX; i++)
+	if (runs->busy == RUNS_MAX)
+		return NULL;
+	runs_reap(runs);
+	for (size_t i = 0; i < RUNS_KEEPERS_MAX; i++)
 		if (runs->all[i].pid == 0)
 			return &runs->all[i];
 	return NULL;
@@ -56,7 +59,7 @@ static void settle(struct runs *runs, struct runs_one *one)
 
 void runs_reap(struct runs *runs)
 {
-	for (size_t i = 0; i < RUNS_MAX; i++) {
+	for (size_t i = 0; i < RUNS_KEEPERS_MAX; i++) {
 		struct runs_one *one = &runs->all[i];
 		struct run_share share;
 
@@ -105,7 +108,7 @@ int runs_start(struct runs *runs, struct rpc_request *req, struct fail *fail)
 		return -1;
 	if (!one)
 		return fail_code(fail, RPC_NOT_STARTED,
-			"not started: %d commands are under way, which is all that may be",
+			"not started: %u commands are under way, and %d may be", runs->busy,
 			RUNS_MAX);
 	r = open_pair(ends);
 	if (r < 0)
@@ -170,7 +173,7 @@ int runs_kill(struct runs *runs, const struct rpc_request *req, struct fail *fai
 	id = json_dumps(json_object_get(req->params, "id"), JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
 	if (!id)
 		return fail_set(fail, "out of memory");
-	for (size_t i = 0; i < RUNS_MAX; i++)
+	for (size_t i = 0; i < RUNS_KEEPERS_MAX; i++)
 		if (runs->all[i].id && strcmp(runs->all[i].id, id) == 0) {
 			send(runs->all[i].fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 			n++;
@@ -181,7 +184,7 @@ int runs_kill(struct runs *runs, const struct rpc_request *req, struct fail *fai
 
 void runs_end(struct runs *runs)
 {
-	for (size_t i = 0; i < RUNS_MAX; i++)
+	for (size_t i = 0; i < RUNS_KEEPERS_MAX; i++)
 		if (runs->all[i].pid > 0 && runs->all[i].fd >= 0)
 			shutdown(runs->all[i].fd, SHUT_WR);
 }
@@ -197,7 +200,7 @@ size_t runs_poll(const struct runs *runs, struct pollfd fds[RUNS_MAX])
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < RUNS_MAX; i++)
+	for (size_t i = 0; i < RUNS_KEEPERS_MAX; i++)
 		if (is_heard(runs, &runs->all[i]))
 			fds[n++] = (struct pollfd){.fd = runs->all[i].fd, .events = POLLIN};
 	return n;
@@ -212,33 +215,41 @@ static uint64_t length_of(const struct runs *runs)
 	return len;
 }
 
-/* 1 it is whole, 0 not yet, -errno. */
-static int hear(struct runs *runs, struct runs_one *one)
+/* 1 it is there, 0 not yet, -errno. */
+static int hear_head(struct runs *runs, struct runs_one *one)
 {
-	uint64_t len;
 	ssize_t n;
 
-	if (runs->head_len < RUN_HEAD) {
-		n = io_read(one->fd, runs->head + runs->head_len, RUN_HEAD - runs->head_len);
-		if (n <= 0)
-			return n == -EAGAIN ? 0 : -ENODATA;
-		runs->heard = one;
-		runs->head_len += (size_t)n;
-	}
-	len = length_of(runs);
-	while (runs->head_len == RUN_HEAD && runs->reply.len < len) {
-		size_t want = len - runs->reply.len < READ_SIZE ? (size_t)(len - runs->reply.len)
-								: READ_SIZE;
-		int r = buf_reserve(&runs->reply, want);
+	if (runs->head_len == RUN_HEAD)
+		return 1;
+	n = io_read(one->fd, runs->head + runs->head_len, RUN_HEAD - runs->head_len);
+	if (n <= 0)
+		return n == -EAGAIN ? 0 : -ENODATA;
+	runs->heard = one;
+	runs->head_len += (size_t)n;
+	return runs->head_len == RUN_HEAD;
+}
 
+/* The same of the whole. */
+static int hear(struct runs *runs, struct runs_one *one)
+{
+	int r = hear_head(runs, one);
+	uint64_t left;
+	ssize_t n;
+
+	while (r > 0 && (left = length_of(runs) - runs->reply.len) > 0) {
+		size_t want = left < READ_SIZE ? (size_t)left : READ_SIZE;
+
+		r = buf_reserve(&runs->reply, want);
 		if (r < 0)
 			return r;
 		n = io_read(one->fd, runs->reply.data + runs->reply.len, want);
 		if (n <= 0)
 			return n == -EAGAIN ? 0 : -ENODATA;
 		runs->reply.len += (size_t)n;
+		r = 1;
 	}
-	return runs->head_len == RUN_HEAD;
+	return r;
 }
 
 /* Somebody inside has killed it, and with it the kernel the command. */
@@ -261,7 +272,7 @@ bool runs_take(struct runs *runs)
 		buf_release(&runs->reply);
 		runs->head_len = 0;
 	}
-	for (size_t i = 0; i < RUNS_MAX; i++) {
+	for (size_t i = 0; i < RUNS_KEEPERS_MAX; i++) {
 		struct runs_one *one = &runs->all[i];
 		int r = is_heard(runs, one) ? hear(runs, one) : 0;
 
@@ -277,7 +288,7 @@ bool runs_take(struct runs *runs)
 
 void runs_close(struct runs *runs)
 {
-	for (size_t i = 0; i < RUNS_MAX; i++)
+	for (size_t i = 0; i < RUNS_KEEPERS_MAX; i++)
 		if (runs->all[i].pid > 0 && runs->all[i].fd >= 0)
 			settle(runs, &runs->all[i]);
 	buf_release(&runs->reply);

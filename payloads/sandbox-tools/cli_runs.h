@@ -23,7 +23,7 @@ struct runs {
 		pid_t pid; /* 0: nobody */
 		int fd;	   /* -1: it has answered */
 		char *id;
-	} all[RUNS_MAX];
+	} all[RUNS_KEEPERS_MAX];
 	unsigned busy;		/* that have not answered */
 	struct runs_one *heard; /* whose reply has begun to come */
 	unsigned char head[RUN_HEAD];

@@ -11,9 +11,11 @@
 
 struct run_memory *run_memory_open(void)
 {
-	struct run_memory *memory = mmap(
-		NULL, sizeof(*memory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const int prot = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_ANONYMOUS;
+	struct run_memory *memory;
 
+	/* cppcheck-suppress invalidFunctionArg */
+	memory = mmap(NULL, sizeof(*memory), prot, flags, -1, 0);
 	if (memory == MAP_FAILED)
 		return NULL;
 	memory->max = memory_part(memory_limit(), PART, RUNS_MEMORY_MAX);

@@ -6,12 +6,13 @@
 
 #include <stddef.h>
 
-#define RUNS_MAX 256 /* commands at once */
+#define RUNS_MAX 256	     /* commands at once */
+#define RUNS_KEEPERS_MAX 512 /* processes that keep one, or hear what one has left behind */
 #define RUNS_MEMORY_MAX ((size_t)256 << 20)
 
 struct run_memory {
 	size_t used, max;
-	size_t held[RUNS_MAX]; /* of 'used', by each */
+	size_t held[RUNS_KEEPERS_MAX]; /* of 'used', by each */
 };
 
 /* One's own part. */
