@@ -22,6 +22,7 @@ const struct opt_spec opt_specs[OPT_COUNT] = {
 	[OPT_DRY_RUN] = {'n', "dry-run", NULL, "show what would be done, change nothing"},
 	[OPT_START] = {0, "start", NULL, "inject into stopped containers, too; start them"},
 	[OPT_JSON] = {0, "json", NULL, "one JSON object per line on stdout, failures too"},
+	[OPT_EXEC] = {0, "exec", NULL, "also run commands in the container, by method 'run'"},
 	[OPT_ALL] = {'a', "all", NULL, "all there are: with ls, stopped containers too"},
 	[OPT_LOOK] = {0, "look", NULL, "look into each container for the service"},
 	[OPT_CHECK] = {0, "check", NULL, "check a rules file, or a bundle"},

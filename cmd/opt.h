@@ -26,6 +26,7 @@ enum opt_id {
 	OPT_DRY_RUN,
 	OPT_START,
 	OPT_JSON,
+	OPT_EXEC,
 	OPT_ALL,
 	OPT_LOOK,
 	OPT_CHECK,

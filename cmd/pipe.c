@@ -169,8 +169,10 @@ const struct cmd cmd_pipe = {
 		"can be in progress; replies come as they complete. One process in the\n"
 		"container serves them all, so a call costs a fraction of a millisecond. Ends\n"
 		"when stdin has ended and the last reply is out, or when the service goes\n"
-		"away.\n",
-	.opts = OPTS_DELIVER,
+		"away. With --exec, it also answers 'run', which runs a command just as an exec\n"
+		"by the engine would; see sbinject(1). What still runs when stdin ends is\n"
+		"ended then.\n",
+	.opts = OPTS_DELIVER | OPT(EXEC),
 	.min_args = 1,
 	.max_args = 1,
 	.default_timeout_s = 60,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/cmd.h"
 
-#include "payloads/lib/wire.h"
-
 void cmd_session_release(struct cmd_session *session)
 {
 	eng_close(session->client);
@@ -64,7 +62,7 @@ int cmd_channel_open(const struct cmd_env *env, struct cmd_channel *ret, struct 
 		return -1;
 	opts = cmd_plan_opts(env, &ret->session);
 	if (plan_make(ret->session.client, &opts, env->args[0], &ret->plan, err) < 0 ||
-		service_open(&ret->plan, WIRE_PIPE, &ret->visit, err) < 0)
+		service_open(&ret->plan, cmd_has(env, OPT_EXEC), &ret->visit, err) < 0)
 		return presence_explain(&ret->plan, err);
 	return 0;
 }

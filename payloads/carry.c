@@ -263,10 +263,11 @@ static int is_ready_inside(struct carry *carry, struct sb_err *err)
 	sb_autobuf struct sb_buf out = SB_BUF_INIT(SB_MAX_FRAME_TEXT);
 	sb_auto(talk_end) struct talk talk = {.plan = carry->plan};
 	char path[CARRY_PATH_SIZE];
+	const char *argv[] = {path, WIRE_GREET, NULL};
 	int ret, status = -1;
 
 	carry_path(carry, path);
-	ret = talk_run(&talk, carry->by->user, path, WIRE_GREET, err);
+	ret = talk_run(&talk, carry->by->user, argv, err);
 	while (ret == 0)
 		ret = eng_exec_read(talk.exec, -1, &out, err);
 	if (ret > 0)

@@ -115,7 +115,7 @@ static int inject_once(
 	struct plan *plan, struct receipt_install *ret, bool *ret_removed, struct sb_err *err)
 {
 	const struct errand errand = {
-		WIRE_INSTALL, install_question, bring_to_install, ret_removed, NULL};
+		WIRE_INSTALL, install_question, bring_to_install, ret_removed, NULL, NULL};
 	sb_auto(visit_end) struct visit visit = VISIT_INIT;
 	json_auto_t *receipt = NULL;
 	struct sb_err odd = SB_ERR_INIT;
@@ -267,7 +267,8 @@ static json_t *status_question(const struct carry *carry, const void *ctx)
 
 int service_status(struct plan *plan, struct receipt_status *ret, struct sb_err *err)
 {
-	const struct errand errand = {WIRE_STATUS, status_question, bring_to_meet, NULL, NULL};
+	const struct errand errand = {
+		WIRE_STATUS, status_question, bring_to_meet, NULL, NULL, NULL};
 	sb_auto(visit_end) struct visit visit = VISIT_INIT;
 	json_auto_t *receipt = NULL;
 
@@ -317,7 +318,7 @@ static int uninstall(
 	struct plan *plan, bool as_user, const struct uninstalling *un, struct sb_err *err)
 {
 	const struct errand errand = {
-		WIRE_UNINSTALL, uninstall_question, bring_to_remove, (void *)un, NULL};
+		WIRE_UNINSTALL, uninstall_question, bring_to_remove, (void *)un, NULL, NULL};
 	sb_auto(visit_end) struct visit visit = VISIT_INIT;
 	json_auto_t *receipt = NULL;
 	int outcome = visit_ask(plan, as_user, &errand, &visit, &receipt, err);
@@ -388,14 +389,19 @@ const struct receipt_tree_found *service_find_tree(
 	return NULL;
 }
 
-int service_open(struct plan *plan, const char *command, struct visit *ret, struct sb_err *err)
+int service_open(struct plan *plan, bool runs_commands, struct visit *ret, struct sb_err *err)
 {
-	const struct errand errand = {.command = command, .bring = bring_to_meet, .go_on = NULL};
+	sb_auto(commands_release) struct commands commands = COMMANDS_INIT;
+	const struct errand errand = {.command = WIRE_PIPE,
+		.bring = bring_to_meet,
+		.commands = runs_commands ? &commands : NULL};
 
 	if (plan->service_is_tree)
 		return sb_err_set(err, SB_UNSUPPORTED,
 			"the service of this container is the tree '%s'; 'call' and 'pipe' speak with "
 			"inspect-sandbox-tools only",
 			plan->payload.name);
+	if (runs_commands && commands_describe(plan, &commands, err) < 0)
+		return -1;
 	return visit_open(plan, plan->as_user, &errand, ret, err);
 }

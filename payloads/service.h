@@ -36,11 +36,11 @@ const struct receipt_tree_found *service_find_tree(
 	const struct receipt_status *status, const struct plan_tree *tree);
 
 /*
- * Start the payload in place with a sub-command (`pipe`), to speak with it by ret->talk.exec.
- * Errors as for service_status.
+ * Open a pipe to the service, to speak with it by ret->talk.exec; one that also runs commands in
+ * the container, if the caller wants that. Errors as for service_status.
  */
-int service_open(struct plan *plan, const char *command, struct visit *ret,
-	struct sb_err *err) sb_must_check;
+int service_open(
+	struct plan *plan, bool runs_commands, struct visit *ret, struct sb_err *err) sb_must_check;
 
 /* Stop the service and delete everything ever placed. *ret_removed false: nothing was there. */
 int service_remove(struct plan *plan, bool *ret_removed, struct sb_err *err) sb_must_check;

@@ -30,11 +30,10 @@ int talk_prepare(struct talk *talk, struct sb_err *err)
 	return 0;
 }
 
-int talk_run(struct talk *talk, enum eng_exec_user user, const char *path, const char *command,
-	struct sb_err *err)
+int talk_run(
+	struct talk *talk, enum eng_exec_user user, const char *const *argv, struct sb_err *err)
 {
 	struct plan *plan = talk->plan;
-	const char *argv[] = {path, command, NULL};
 
 	if (plan->must_start &&
 		eng_container_start(plan->client, plan->container.id, SB_NO_CONTAINER, err) < 0)

@@ -24,8 +24,8 @@ int talk_prepare(struct talk *talk, struct sb_err *err) sb_must_check;
 /* The same with the nonce of the one before. */
 void talk_repeat(struct talk *talk);
 
-/* Run the program at `path` with one argument; the container is started first if it must be. */
-int talk_run(struct talk *talk, enum eng_exec_user user, const char *path, const char *command,
+/* Run a program, argv as for eng_exec_start; the container is started first if it must be. */
+int talk_run(struct talk *talk, enum eng_exec_user user, const char *const *argv,
 	struct sb_err *err) sb_must_check;
 
 /*

@@ -123,7 +123,7 @@ int unpack_tree(struct plan *plan, const struct plan_tree *tree, const struct un
 {
 	bool lost = false;
 	struct delivery delivery = {plan, tree, way, &lost};
-	const struct errand errand = {WIRE_UNPACK, question, bring, &delivery, send_tree};
+	const struct errand errand = {WIRE_UNPACK, question, bring, &delivery, send_tree, NULL};
 	sb_auto(visit_end) struct visit visit = VISIT_INIT;
 	json_auto_t *receipt = NULL;
 

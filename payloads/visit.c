@@ -29,12 +29,16 @@ void visit_end(struct visit *visit)
 
 /* ---- one conversation ---- */
 
-static int run(struct visit *visit, const char *command, struct sb_err *err)
+static int run(struct visit *visit, const char *command, const struct commands *commands,
+	struct sb_err *err)
 {
+	enum eng_exec_user user =
+		commands && commands->by_default ? ENG_AS_USER : carry_user(&visit->carry);
 	char path[CARRY_PATH_SIZE];
+	const char *argv[] = {path, command, commands ? commands->argument : NULL, NULL};
 
 	carry_path(&visit->carry, path);
-	return talk_run(&visit->talk, carry_user(&visit->carry), path, command, err);
+	return talk_run(&visit->talk, user, argv, err);
 }
 
 /* Put a question (stolen), with what each one says. */
@@ -75,7 +79,7 @@ static int clean(struct visit *cleaner, json_t *question, bool *ret_stands, stru
 {
 	json_auto_t *asked = question, *receipt = NULL;
 
-	if (run(cleaner, WIRE_UNINSTALL, err) == 0)
+	if (run(cleaner, WIRE_UNINSTALL, NULL, err) == 0)
 		receipt = converse(cleaner, sb_steal(asked), err);
 	if (!receipt && cleaner->talk.instead)
 		explain_end(cleaner, err);
@@ -183,7 +187,7 @@ static json_t *late_receipt(struct visit *visit)
 
 static int ask(struct visit *visit, const struct errand *errand, json_t **ret, struct sb_err *err)
 {
-	if (run(visit, errand->command, err) == 0)
+	if (run(visit, errand->command, errand->commands, err) == 0)
 		*ret = converse(visit, errand->question(&visit->carry, errand->ctx), err);
 	if (*ret && errand->go_on && errand->go_on(&visit->talk, ret, errand->ctx, err) < 0)
 		json_decref(sb_steal(*ret));
@@ -198,7 +202,7 @@ static int ask(struct visit *visit, const struct errand *errand, json_t **ret, s
 static int greet(struct visit *visit, const struct errand *errand, json_t **ret, struct sb_err *err)
 {
 	(void)ret;
-	if (run(visit, errand->command, err) < 0)
+	if (run(visit, errand->command, errand->commands, err) < 0)
 		return -1;
 	if (talk_greet(&visit->talk, err) == 0)
 		return 0;

@@ -12,6 +12,7 @@
 #define PAYLOADS_VISIT_H
 
 #include "payloads/carry.h"
+#include "payloads/commands.h"
 #include "payloads/talk.h"
 
 struct visit {
@@ -40,6 +41,7 @@ struct errand {
 	 * with an error. May be NULL.
 	 */
 	int (*go_on)(struct talk *talk, json_t **receipt, const void *ctx, struct sb_err *err);
+	const struct commands *commands; /* that it may also run; NULL: none */
 };
 
 /*

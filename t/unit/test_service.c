@@ -176,7 +176,7 @@ static int do_command(enum command command, struct plan *plan, struct sb_err *er
 				return sb_err_set(err, SB_MISMATCH, "a tree is not there");
 		return status.running ? 0 : sb_err_set(err, SB_NO_SERVICE, "it does not run");
 	case PIPE:
-		return service_open(plan, WIRE_PIPE, &visit, err);
+		return service_open(plan, false, &visit, err);
 	default:
 		return service_remove(plan, &removed, err);
 	}

@@ -79,6 +79,7 @@ static void begin_world(struct world *w, const char *out, const char *problem)
 static void run(struct world *w)
 {
 	const struct fake_step *const scripts[] = {w->requests.steps, w->stream.steps};
+	const char *const argv[] = {"/x", "status", NULL};
 
 	w->fake = fake_start(scripts, 2);
 	assert_int_equal(eng_open(fake_endpoint(w->fake), 60000, &w->client, &w->err), 0);
@@ -88,7 +89,7 @@ static void run(struct world *w)
 	w->talk.plan = &w->plan;
 	assert_int_equal(talk_prepare(&w->talk, &w->err), 0);
 	strcpy(w->talk.nonce, NONCE);
-	assert_int_equal(talk_run(&w->talk, ENG_AS_ROOT, "/x", "status", &w->err), 0);
+	assert_int_equal(talk_run(&w->talk, ENG_AS_ROOT, argv, &w->err), 0);
 	assert_true(w->talk.tried && !w->talk.answered);
 }
 

@@ -62,7 +62,7 @@ static int bring(struct carry *carry, void *ctx, struct sb_err *err)
 static struct fake_engine *visit(
 	const struct fake_step *const *scripts, size_t count, const char *keep, struct sb_err *err)
 {
-	static const struct errand errand = {"status", question, bring, NULL, NULL};
+	static const struct errand errand = {"status", question, bring, NULL, NULL, NULL};
 	struct fake_engine *fake = fake_start(scripts, count);
 	struct eng_client *client = NULL;
 	sb_auto(visit_end) struct visit visit = VISIT_INIT;

@@ -46,6 +46,18 @@ static int read_groups(struct run_world *world, const json_t *list)
 	return world->groups ? 0 : -1;
 }
 
+/* Is our gid one of our other groups? Not every release of an engine that lists it does. */
+static bool has_gid(void)
+{
+	gid_t groups[USER_GROUPS_MAX];
+	int count = getgroups(USER_GROUPS_MAX, groups);
+
+	for (int i = 0; i < count; i++)
+		if (groups[i] == getegid())
+			return true;
+	return false;
+}
+
 /* What is not at the end is not from where it is thought to be from. */
 static void take_home(struct run_world *world)
 {
@@ -71,7 +83,7 @@ int run_world_open(struct run_world *world, const char *text, struct fail *fail)
 	world->cwd = json_string_value(json_object_get(doc, WIRE_RUN_CWD));
 	world->user = json_string_value(json_object_get(doc, WIRE_RUN_USER));
 	world->refused = json_string_value(json_object_get(doc, WIRE_RUN_REFUSED));
-	world->lists_gid = json_is_true(json_object_get(doc, WIRE_RUN_LISTS_GID));
+	world->lists_gid = json_is_true(json_object_get(doc, WIRE_RUN_LISTS_GID)) && has_gid();
 	world->adds_home = !json_is_true(json_object_get(doc, WIRE_RUN_HAS_HOME));
 	world->settle_ms = (int)json_integer_value(json_object_get(doc, WIRE_RUN_SETTLE));
 	world->is_hidden = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1;

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include "payloads/commands.h"
+
+#include "payloads/lib/wire.h"
+
+#include <string.h>
+
+enum {
+	SETTLE_MS = 2000
+}; /* Docker hears so long what a command has left behind; Podman does not */
+
+/* Whatever the engine adds to root, such a pipe has it, too. A group of its own would also be that
+   of all else that the pipe does. */
+static bool is_by_default(const struct plan *plan)
+{
+	return !plan->as_user && eng_container_is_roots(&plan->container) &&
+	       !strchr(plan->container.user, ':');
+}
+
+static bool sets_home(const struct eng_container *container)
+{
+	const json_t *env = sb_json_at(container->doc, "Config.Env"), *variable;
+	bool sets = false;
+	size_t i;
+
+	json_array_foreach (env, i, variable) {
+		const char *text = sb_json_text(variable);
+
+		if (text && !strncmp(text, "HOME=", 5))
+			sets = text[5] != '\0';
+	}
+	return sets;
+}
+
+/* What every user gets on top, new reference. */
+static json_t *added_groups(const struct eng_container *container)
+{
+	json_t *groups = sb_json_at(container->doc, "HostConfig.GroupAdd");
+
+	return json_is_array(groups) ? json_incref(groups) : json_array();
+}
+
+/*
+ * Podman decides when it makes a container what groups and capabilities its user has, and does not
+ * say.
+ */
+static json_t *describe(const struct plan *plan)
+{
+	const struct eng_container *container = &plan->container;
+	bool is_docker = eng_client_kind(plan->client) == ENG_DOCKER;
+	bool is_itself = plan->as_user || is_by_default(plan);
+
+	return json_pack("{s:s, s:s*, s:s*, s:o*, s:b, s:b, s:i}", WIRE_RUN_CWD,
+		*container->cwd ? container->cwd : "/", WIRE_RUN_USER,
+		is_docker && !is_itself ? container->user : NULL, WIRE_RUN_REFUSED,
+		is_docker || is_itself ? NULL : "only Podman knows what its default user has",
+		WIRE_RUN_GROUPS, is_docker ? added_groups(container) : json_array(),
+		WIRE_RUN_LISTS_GID, (int)is_docker, WIRE_RUN_HAS_HOME, (int)sets_home(container),
+		WIRE_RUN_SETTLE, is_docker ? (int)SETTLE_MS : 0);
+}
+
+int commands_describe(const struct plan *plan, struct commands *ret, struct sb_err *err)
+{
+	json_auto_t *doc = describe(plan);
+
+	ret->argument = doc ? json_dumps(doc, JSON_COMPACT) : NULL;
+	if (!ret->argument)
+		return sb_err_nomem(err);
+	ret->by_default = is_by_default(plan);
+	return 0;
+}
+
+void commands_release(struct commands *commands)
+{
+	free(sb_steal(commands->argument));
+}
