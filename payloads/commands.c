@@ -17,19 +17,22 @@ static bool is_by_default(const struct plan *plan)
 	       !strchr(plan->container.user, ':');
 }
 
-static bool sets_home(const struct eng_container *container)
+/* Whether it has a HOME of its own, new reference; NULL: that is not known. Podman lists the one
+   that it adds, too: last, but for the host's name. */
+static json_t *sets_home(const struct plan *plan)
 {
-	const json_t *env = sb_json_at(container->doc, "Config.Env"), *variable;
-	bool sets = false;
-	size_t i;
+	const json_t *env = sb_json_at(plan->container.doc, "Config.Env"), *variable;
+	size_t count = json_array_size(env), at = count, i;
 
 	json_array_foreach (env, i, variable) {
 		const char *text = sb_json_text(variable);
 
-		if (text && !strncmp(text, "HOME=", 5))
-			sets = text[5] != '\0';
+		if (text && !strncmp(text, "HOME=", 5) && text[5])
+			at = i;
 	}
-	return sets;
+	if (eng_client_kind(plan->client) == ENG_DOCKER)
+		return json_boolean(at < count);
+	return at + 2 < count ? json_true() : NULL;
 }
 
 /* What every user gets on top, new reference. */
@@ -50,12 +53,12 @@ static json_t *describe(const struct plan *plan)
 	bool is_docker = eng_client_kind(plan->client) == ENG_DOCKER;
 	bool is_itself = plan->as_user || is_by_default(plan);
 
-	return json_pack("{s:s, s:s*, s:s*, s:o*, s:b, s:b, s:i}", WIRE_RUN_CWD,
+	return json_pack("{s:s, s:s*, s:s*, s:o*, s:b, s:o*, s:i}", WIRE_RUN_CWD,
 		*container->cwd ? container->cwd : "/", WIRE_RUN_USER,
 		is_docker && !is_itself ? container->user : NULL, WIRE_RUN_REFUSED,
 		is_docker || is_itself ? NULL : "only Podman knows what its default user has",
 		WIRE_RUN_GROUPS, is_docker ? added_groups(container) : json_array(),
-		WIRE_RUN_LISTS_GID, (int)is_docker, WIRE_RUN_HAS_HOME, (int)sets_home(container),
+		WIRE_RUN_LISTS_GID, (int)is_docker, WIRE_RUN_HAS_HOME, sets_home(plan),
 		WIRE_RUN_SETTLE, is_docker ? (int)SETTLE_MS : 0);
 }
 

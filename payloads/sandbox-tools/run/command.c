@@ -14,8 +14,6 @@
 #include "payloads/lib/sys.h"
 #include "payloads/sandbox-tools/rpc/params.h"
 
-#define PATH "PATH="
-
 static const struct param members[] = {
 	{"argv", PARAM_STRINGS, PARAM_REQUIRED},
 	{"cwd", PARAM_STRING, PARAM_OPTIONAL},
@@ -107,6 +105,27 @@ static int read_user(struct command *command, const struct run_world *world, str
 	return 0;
 }
 
+static const char *value_of(const struct child_env *env, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < env->count; i++)
+		if (strncmp(env->vars[i], name, len) == 0 && env->vars[i][len] == '=')
+			return env->vars[i] + len + 1;
+	return "";
+}
+
+/* Of the one that is there it must not matter whether it is the container's or the user's. */
+static int check_home(const struct command *command, struct fail *fail)
+{
+	const char *home = command->user.home;
+
+	if (!home[0] || command->user.uid == geteuid() ||
+		strcmp(home, value_of(&command->env, "HOME")) == 0)
+		return 0;
+	return fail_set(fail, "it is not known whether the HOME of the container is for all users");
+}
+
 static int add_home(struct command *command, struct fail *fail)
 {
 	if (!command->user.home[0] && user_resolve_home(geteuid(), command->user.home, fail) < 0)
@@ -136,6 +155,8 @@ static int read_env(struct command *command, const struct run_world *world, stru
 		return fail_set(fail, "out of memory");
 	if (json_is_string(home) && !json_string_length(home))
 		return fail_set(fail, "engines read an empty HOME differently");
+	if (world->may_add_home && !home)
+		return check_home(command, fail);
 	return world->adds_home && !home ? add_home(command, fail) : 0;
 }
 
@@ -185,17 +206,9 @@ static int look_in(struct command *command, const char *dir, size_t len, struct 
 	return try_file(command->file, fail);
 }
 
-static const char *path_of(const struct child_env *env)
-{
-	for (size_t i = 0; i < env->count; i++)
-		if (strncmp(env->vars[i], PATH, strlen(PATH)) == 0)
-			return env->vars[i] + strlen(PATH);
-	return "";
-}
-
 static int find_file(struct command *command, struct fail *fail)
 {
-	const char *name = command->argv[0], *path = path_of(&command->env);
+	const char *name = command->argv[0], *path = value_of(&command->env, "PATH");
 	int found = 0;
 
 	if (strchr(name, '/')) {

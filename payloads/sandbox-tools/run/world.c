@@ -84,7 +84,8 @@ int run_world_open(struct run_world *world, const char *text, struct fail *fail)
 	world->user = json_string_value(json_object_get(doc, WIRE_RUN_USER));
 	world->refused = json_string_value(json_object_get(doc, WIRE_RUN_REFUSED));
 	world->lists_gid = json_is_true(json_object_get(doc, WIRE_RUN_LISTS_GID)) && has_gid();
-	world->adds_home = !json_is_true(json_object_get(doc, WIRE_RUN_HAS_HOME));
+	world->adds_home = json_is_false(json_object_get(doc, WIRE_RUN_HAS_HOME));
+	world->may_add_home = !json_object_get(doc, WIRE_RUN_HAS_HOME);
 	world->settle_ms = (int)json_integer_value(json_object_get(doc, WIRE_RUN_SETTLE));
 	world->is_hidden = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1;
 	world->mask = umask(077);

@@ -15,8 +15,9 @@
 
 struct run_world {
 	json_t *doc;	      /* owned; strings are borrowed from it */
-	struct child_env env; /* without a HOME that the engine has added */
+	struct child_env env; /* without a HOME that the engine is known to have added */
 	bool adds_home;	      /* it adds one, at the end */
+	bool may_add_home;    /* it may have added the one in 'env' */
 	const char *cwd;
 	const char *user;    /* who runs commands by default; NULL: as this process */
 	const char *refused; /* why nobody can by default; NULL: nothing */
