@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Goal: what "pipe --exec" runs begins, sees and ends just as what the engine's own exec runs, in
+# containers of many kinds; or it is refused.
+# tier: check
+# also: docker20-userns
+# images: bookworm busybox musl
+# timeout: 1800
+# shellcheck source=t/live/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_sbinject
+
+# pipes IMAGE HOST CONFIG [CASE...]: what differs, and what is refused, in one line
+pipes() {
+  local name id
+  name=$(unique "exec-$points")
+  id=$(ctr_create "$ENGINE" "$1" "$name" "$2" "$3")
+  "$SBINJECT" -q $graft "$name" 2>&1
+  python3 "$top/t/live/exec.py" "$(engine_socket "$ENGINE")" "$id" "$SBINJECT" "${@:4}" 2>&1 | paste -sd, | sed 's/,/, /g'
+  ctr_rm "$ENGINE" "$id"
+}
+
+# same NAME IMAGE HOST CONFIG REFUSED: of the probe as several users, those that are refused
+same() { is "$1: as the engine does it, or refused" "$(pipes "$2" "$3" "$4" probe root 4321 4321:55 games games:audio 5 home)" "$(for c in $5; do printf '%s: refused, ' "$c"; done)end: 0"; }
+
+graft='' others='4321 4321:55 games games:audio 5 home' unstarted=
+for c in 'no program' 'no path' directory 'no format' 'no cwd' 'relative cwd' 'no user' 'no group' 'no id' 'no name' 'no PATH' 'PATH from .'; do
+  unstarted="$unstarted$c: engine, "
+done
+# Of Podman's default users only Podman knows what they have, and of HOME where it is from.
+case $ENGINE in
+podman*) elsewhere='4321 4321:55 games games:audio 5' default=probe home='' ;;
+*) elsewhere='' default='' home='"HOME=/tmp/h",' ;;
+esac
+unprivileged="$default $elsewhere"
+# Docker 20.10 starts root's programs hidden where the container is another user's.
+case $ENGINE in docker20*) roots=root unprivileged="root $others" ;; *) roots='' ;; esac
+
+out=$(pipes bookworm '{}' '{}')
+case $ENGINE in
+podman*)
+  # its environment is in no order, and it complains of input that is left
+  out=$(sed 's/env: order, //; s/left input: [^,]*, //' <<<"$out")
+  refused='4321: refused, 4321:55: refused, games: refused, games:audio: refused, 5: refused, stdout again: refused, closed cwd: refused, '
+  ;;
+*) refused= ;;
+esac
+is 'all that can be asked' "$out" "$refused${unstarted}end: 0"
+
+same 'user by name' bookworm '{}' '{"User":"daemon"}' "$default $roots $elsewhere"
+same 'user without an entry' bookworm '{}' '{"User":"1234"}' "$default $roots $elsewhere"
+same 'user and group, HOME, directory' bookworm '{}' '{"User":"1234:1235","WorkingDir":"/usr/lib","Env":['"$home"'"A=b"]}' "$default $roots $elsewhere"
+same 'user and group by name' bookworm '{}' '{"User":"games:audio"}' "$default $roots $elsewhere"
+case $ENGINE in
+podman*) same 'more groups' bookworm '{"GroupAdd":["2000","audio"]}' '{}' "$elsewhere" ;;
+*) same 'more groups' bookworm '{"GroupAdd":["2000","audio"]}' '{}' 'games:audio' ;;
+esac
+same 'more groups of a user' bookworm '{"GroupAdd":["2000"]}' '{"User":"games"}' "$default $roots $elsewhere"
+same 'no capabilities' bookworm '{"CapDrop":["ALL"]}' '{}' "$others"
+same 'no capabilities, user' bookworm '{"CapDrop":["ALL"]}' '{"User":"1000"}' "root $others"
+same 'more capabilities, user' bookworm '{"CapAdd":["NET_ADMIN"]}' '{"User":"1234"}' "$default $roots $elsewhere"
+same 'no new privileges' bookworm '{"SecurityOpt":["no-new-privileges"]}' '{}' "$elsewhere"
+same 'no new privileges, user' bookworm '{"SecurityOpt":["no-new-privileges"]}' '{"User":"1234"}' "$unprivileged"
+is 'other programs' "$(pipes musl '{}' '{}' probe root home env output input | sed 's/env: order, //')" 'end: 0'
+# Docker 20.10 asks for capabilities that a container of this machine need not have.
+[[ $ENGINE = docker20* ]] || same 'privileged' bookworm '{"Privileged":true}' '{}' "$elsewhere"
+same 'limits' bookworm '{"Ulimits":[{"Name":"nofile","Soft":200,"Hard":200},{"Name":"nproc","Soft":2000,"Hard":3000}],"OomScoreAdj":300,"PidsLimit":100,"Memory":268435456}' '{}' "$elsewhere"
+same 'init' bookworm '{"Init":true}' '{"User":"root"}' "$elsewhere"
+same "the host's processes" bookworm '{"PidMode":"host"}' '{}' "$elsewhere"
+same 'no seccomp' bookworm '{"SecurityOpt":["seccomp=unconfined"]}' '{}' "$elsewhere"
+same "root's group" bookworm '{}' '{"User":"0:5"}' "$default $elsewhere"
+graft=--graft
+same 'read-only' bookworm '{"ReadonlyRootfs":true,"Tmpfs":{"/tmp":""}}' '{"WorkingDir":"/tmp"}' "$elsewhere"
+done_testing
