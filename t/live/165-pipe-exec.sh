@@ -21,15 +21,15 @@ pipes() {
 }
 
 # same NAME IMAGE HOST CONFIG REFUSED: of the probe as several users, those that are refused
-same() { is "$1: as the engine does it, or refused" "$(pipes "$2" "$3" "$4" probe root 4321 4321:55 games games:audio 5 home)" "$(for c in $5; do printf '%s: refused, ' "$c"; done)end: 0"; }
+same() { is "$1: as the engine does it, or refused" "$(pipes "$2" "$3" "$4" probe root 4321:55 games games:audio home)" "$(for c in $5; do printf '%s: refused, ' "$c"; done)end: 0"; }
 
-graft='' others='4321 4321:55 games games:audio 5 home' unstarted=
+graft='' others='4321:55 games games:audio home' unstarted=
 for c in 'no program' 'no path' directory 'no format' 'no cwd' 'relative cwd' 'no user' 'no group' 'no id' 'no name' 'no PATH' 'PATH from .'; do
   unstarted="$unstarted$c: engine, "
 done
 # Of Podman's default users only Podman knows what they have, and of HOME where it is from.
 case $ENGINE in
-podman*) elsewhere='4321 4321:55 games games:audio 5' default=probe home='' ;;
+podman*) elsewhere='4321:55 games games:audio' default=probe home='' ;;
 *) elsewhere='' default='' home='"HOME=/tmp/h",' ;;
 esac
 unprivileged="$default $elsewhere"

@@ -310,6 +310,84 @@ static void test_user_choose__takes_names(void **state)
 	assert_string_equal(fail.text, "ValueError('embedded null byte')");
 }
 
+/* "UID:GID GROUPS HOME" of whom an engine takes, "" if there is nobody. */
+static const char *resolve(const char *wanted, const char *const *more, bool lists_gid)
+{
+	static char text[300];
+	const struct user_files files = {passwd, group};
+	struct fail fail = FAIL_INIT;
+	struct user u;
+	int n;
+
+	if (user_resolve_in(&files, wanted, more, lists_gid, &u, &fail) < 0) {
+		assert_true(fail.text[0]);
+		return "";
+	}
+	n = snprintf(text, sizeof(text), "%u:%u", u.uid, u.gid);
+	for (int i = 0; i < u.group_count; i++)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, " %u", u.groups[i]);
+	snprintf(text + n, sizeof(text) - (size_t)n, " %s", u.home);
+	return text;
+}
+
+static void put_both(const char *passwd_text, const char *group_text)
+{
+	put(passwd, passwd_text, strlen(passwd_text));
+	put(group, group_text, strlen(group_text));
+}
+
+static void test_user_resolve__takes_whom_engines_take(void **state)
+{
+	static const char *const more[] = {"wheel", "2000", NULL};
+
+	(void)state;
+	put_both("root:x:0:0:root:/root:/bin/sh\n\na:x:5:6:::x\nb:x:7:8::/b:/x\nc:x:7:9::/c:/x\n"
+		 "7:x:70:80::/seven:/x\n",
+		"wheel:x:10:b,c\nother:x:11:x,b\n\nnone:x:12:\n");
+	assert_string_equal(resolve("root", NULL, true), "0:0 0 /root");
+	assert_string_equal(resolve("b", NULL, true), "7:8 8 10 11 /b");
+	assert_string_equal(resolve("b", NULL, false), "7:8 10 11 /b");
+	/* the home is by number, of the first line that has it */
+	assert_string_equal(resolve("c", NULL, false), "7:9 10 /b");
+	assert_string_equal(resolve("7", NULL, true), "7:8 8 10 11 /b");
+	assert_string_equal(resolve("007", NULL, true), "7:8 8 10 11 /b");
+	/* a group that is named is the only one */
+	assert_string_equal(resolve("b:none", NULL, true), "7:12 12 /b");
+	assert_string_equal(resolve("b:77", more, true), "7:77 77 10 2000 /b");
+	assert_string_equal(resolve("4321", NULL, true), "4321:0 0 /");
+	assert_string_equal(resolve("4321:11", more, false), "4321:11 10 2000 /");
+	unlink(passwd);
+	unlink(group);
+	assert_string_equal(resolve("1:2", NULL, true), "1:2 2 /");
+	assert_string_equal(resolve("root", NULL, true), "");
+	assert_string_equal(resolve("1:wheel", NULL, true), "");
+}
+
+static void test_user_resolve__refuses_what_engines_differ_about(void **state)
+{
+	static const char *const wanted[] = {"", ":", ":5", "5:", "1:2:3", "+5", "-1", "#a", " a",
+		"a b:", "nobody", "b:nogroup", "2147483648", "4294967295", "1:2147483648", "b:-1",
+		"99999999999999999999"};
+	static const char *const lines[] = {"a:x:5", "a:x:5:6:::", ":x:5:6::/:", "#a:x:5:6::/:x",
+		"+:x:5:6::/:x", "a:x:x:6::/:x", "a:x:5:-6::/:x", "a:x:4294967294:6::/:x",
+		"a:x:5:6::/:x:y", "a:x:5:6::home:x"};
+	static const char *const twice[] = {"8", NULL}, *const absent[] = {"absent", NULL};
+
+	(void)state;
+	put_both("b:x:7:8::/b:/x\n", "own:x:8:\n");
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		assert_string_equal(resolve(wanted[i], NULL, true), "");
+	assert_string_equal(resolve("b", twice, true), "");
+	assert_string_equal(resolve("b", twice, false), "7:8 8 /b");
+	assert_string_equal(resolve("b", absent, true), "");
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		put(passwd, lines[i], strlen(lines[i]));
+		assert_string_equal(resolve("5", NULL, true), "");
+	}
+	put_both("b:x:7:8::/b:/x\n", "odd\n");
+	assert_string_equal(resolve("b", NULL, true), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -324,6 +402,8 @@ int main(void)
 		cmocka_unit_test(test_user_choose__bounds_groups),
 		cmocka_unit_test(test_user_choose__knows_itself),
 		cmocka_unit_test(test_user_choose__takes_names),
+		cmocka_unit_test(test_user_resolve__takes_whom_engines_take),
+		cmocka_unit_test(test_user_resolve__refuses_what_engines_differ_about),
 	};
 
 	return cmocka_run_group_tests(tests, setup, cleanup);
