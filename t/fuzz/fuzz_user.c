@@ -88,6 +88,41 @@ static void check(const struct user *user, const struct buf *passwd, const char 
 	need(has_line(passwd, name, user));
 }
 
+static bool has_name(const struct buf *text, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = text->data, *end = at + text->len; at && at < end;) {
+		if ((size_t)(end - at) > len && memcmp(at, name, len) == 0 && at[len] == ':')
+			return true;
+		at = memchr(at, '\n', (size_t)(end - at));
+		at = at ? at + 1 : NULL;
+	}
+	return false;
+}
+
+/* As engines read it: who is found by name has such a line, too. */
+static void resolve(const struct user_files *files, const struct buf *passwd, const char *name)
+{
+	static const char *const more[] = {"5", "wheel", NULL};
+	struct fail fail = FAIL_INIT;
+	struct user user;
+
+	if (user_resolve_in(files, name, more, false, &user, &fail) == 0)
+		need(user.uid <= INT32_MAX && user.gid <= INT32_MAX && user.home[0] == '/' &&
+			user.group_count >= 2);
+	else
+		need(fail.text[0]);
+	if (user_resolve_in(files, name, NULL, true, &user, &fail) < 0)
+		return;
+	need(user.uid <= INT32_MAX && user.gid <= INT32_MAX && user.home[0] == '/');
+	need(user.group_count >= 1 && user.groups[0] == user.gid);
+	for (int i = 1; i < user.group_count; i++)
+		need(user.groups[i] != user.gid);
+	need(strcspn(name, "0123456789:") < strlen(name) || strchr(name, ':') ||
+		has_name(passwd, name));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char paths[2][32];
@@ -113,6 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	need(r == 0 || r == 1);
 	if (r == 0)
 		check(&user, &passwd, name);
+	resolve(&(struct user_files){paths[0], paths[1]}, &passwd, name);
 	buf_release(&passwd);
 	buf_release(&group);
 	return 0;
