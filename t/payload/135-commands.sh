@@ -9,6 +9,7 @@ mkdir -m 755 "$W/d" "$W/w"
 chmod 777 "$W/w"
 export INSPECT_SANDBOX_TOOLS_DIR="$W/d" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 cd "$W/w" || exit 1
+# shellcheck disable=SC2154 # lib.sh sets here
 c() { timeout 300 /usr/bin/python3 "$here/commands.py" "$PROGRAM" "$@" 2>&1; }
 
 is 'without being told of a container, there is no such method' "$(c plain)" "(-32601, 'run') (-32601, 'run_kill')"
