@@ -43,6 +43,13 @@ static json_t *added_groups(const struct eng_container *container)
 	return json_is_array(groups) ? json_incref(groups) : json_array();
 }
 
+/* What other users get differs from one release to the next. */
+static bool is_newer_podman(const struct plan *plan)
+{
+	return eng_client_kind(plan->client) == ENG_PODMAN &&
+	       strncmp(eng_client_version(plan->client), "4.", 2) != 0;
+}
+
 /*
  * Podman decides when it makes a container what groups and capabilities its user has, and does not
  * say.
@@ -53,13 +60,14 @@ static json_t *describe(const struct plan *plan)
 	bool is_docker = eng_client_kind(plan->client) == ENG_DOCKER;
 	bool is_itself = plan->as_user || is_by_default(plan);
 
-	return json_pack("{s:s, s:s*, s:s*, s:o*, s:b, s:o*, s:i}", WIRE_RUN_CWD,
+	return json_pack("{s:s, s:s*, s:s*, s:o*, s:b, s:b, s:o*, s:i}", WIRE_RUN_CWD,
 		*container->cwd ? container->cwd : "/", WIRE_RUN_USER,
 		is_docker && !is_itself ? container->user : NULL, WIRE_RUN_REFUSED,
 		is_docker || is_itself ? NULL : "only Podman knows what its default user has",
 		WIRE_RUN_GROUPS, is_docker ? added_groups(container) : json_array(),
-		WIRE_RUN_LISTS_GID, (int)is_docker, WIRE_RUN_HAS_HOME, sets_home(plan),
-		WIRE_RUN_SETTLE, is_docker ? (int)SETTLE_MS : 0);
+		WIRE_RUN_LISTS_GID, (int)is_docker, WIRE_RUN_DEFAULT, (int)is_newer_podman(plan),
+		WIRE_RUN_HAS_HOME, sets_home(plan), WIRE_RUN_SETTLE,
+		is_docker ? (int)SETTLE_MS : 0);
 }
 
 int commands_describe(const struct plan *plan, struct commands *ret, struct sb_err *err)

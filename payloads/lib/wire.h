@@ -38,13 +38,14 @@
 
 /* ---- argument of a pipe that runs commands: one JSON object; see run/world.h ---- */
 
-#define WIRE_RUN_CWD "cwd"	       /* path: where they begin */
-#define WIRE_RUN_USER "user"	       /* who runs them; absent: as the pipe */
-#define WIRE_RUN_REFUSED "refused"     /* why nobody can by default, in words */
-#define WIRE_RUN_GROUPS "groups"       /* of every user, by name or number */
-#define WIRE_RUN_LISTS_GID "lists_gid" /* the group of a user is one of these, too */
-#define WIRE_RUN_HAS_HOME "has_home"   /* does its environment set HOME? absent: not known */
-#define WIRE_RUN_SETTLE "settle_ms"    /* how long to hear what they leave behind */
+#define WIRE_RUN_CWD "cwd"		/* path: where they begin */
+#define WIRE_RUN_USER "user"		/* who runs them; absent: as the pipe */
+#define WIRE_RUN_REFUSED "refused"	/* why nobody can by default, in words */
+#define WIRE_RUN_DEFAULT "only_default" /* what other users get is not known */
+#define WIRE_RUN_GROUPS "groups"	/* of every user, by name or number */
+#define WIRE_RUN_LISTS_GID "lists_gid"	/* the group of a user is one of these, too */
+#define WIRE_RUN_HAS_HOME "has_home"	/* does its environment set HOME? absent: not known */
+#define WIRE_RUN_SETTLE "settle_ms"	/* how long to hear what they leave behind */
 
 /* ---- members of a question ---- */
 

@@ -25,7 +25,7 @@ struct row {
 
 static void describe(const struct row *row)
 {
-	struct eng_client client = {.kind = row->kind};
+	struct eng_client client = {.kind = row->kind, .version = "4.3.1"};
 	struct plan plan = {.client = &client, .as_user = row->as_user};
 	struct commands commands = COMMANDS_INIT;
 	struct sb_err err = SB_ERR_INIT;
@@ -51,9 +51,10 @@ static void describe(const struct row *row)
 	eng_container_release(&plan.container);
 }
 
-#define DOCKER(home) \
-	"\"lists_gid\": true, \"settle_ms\": 2000, \"has_home\": " home ", \"groups\": "
-#define PODMAN "\"lists_gid\": false, \"settle_ms\": 0, \"groups\": []"
+#define DOCKER(home)                                                                             \
+	"\"only_default\": false, \"lists_gid\": true, \"settle_ms\": 2000, \"has_home\": " home \
+	", \"groups\": "
+#define PODMAN "\"only_default\": false, \"lists_gid\": false, \"settle_ms\": 0, \"groups\": []"
 #define REFUSED "\"refused\": \"only Podman knows what its default user has\", "
 
 static void test_commands_describe__tells_what_only_the_engine_knows(void **state)

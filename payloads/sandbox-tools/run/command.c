@@ -91,6 +91,8 @@ static int read_user(struct command *command, const struct run_world *world, str
 
 	if (world->odd || (!json_is_string(value) && world->refused))
 		return fail_set(fail, "%s", world->odd ? world->odd : world->refused);
+	if (json_is_string(value) && world->only_default)
+		return fail_set(fail, "it is not known what the engine gives to other users");
 	if (json_is_string(value) && !(wanted = string_of(value, fail)))
 		return -1;
 	if (!wanted)

@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "payloads/lib/base.h"
@@ -167,12 +168,13 @@ static void on_input(struct loop_watch *watch, uint32_t events)
 }
 
 /* Our end of a new pipe, the other one in 'ret': or -errno. */
-static int open_pipe(bool for_output, int *ret)
+static int open_pipe(bool for_output, mode_t mode, int *ret)
 {
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
+	fchmod(ends[0], mode);
 	*ret = ends[for_output ? 1 : 0];
 	fcntl(ends[for_output ? 0 : 1], F_SETFL, O_NONBLOCK);
 	return ends[for_output ? 0 : 1];
@@ -197,6 +199,7 @@ static int watch_all(struct run *run)
 
 static int open_all(struct run *run, int fds[3])
 {
+	mode_t mode = run->order->world->stream_mode;
 	sigset_t set;
 	int r = loop_open(&run->loop);
 
@@ -207,9 +210,9 @@ static int open_all(struct run *run, int fds[3])
 	if (r < 0 || !run->children)
 		return r < 0 ? r : -ENOMEM;
 	run->signals.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	run->input.fd = open_pipe(false, &fds[0]);
-	run->outputs[0].watch.fd = open_pipe(true, &fds[1]);
-	run->outputs[1].watch.fd = open_pipe(true, &fds[2]);
+	run->input.fd = open_pipe(false, mode, &fds[0]);
+	run->outputs[0].watch.fd = open_pipe(true, mode, &fds[1]);
+	run->outputs[1].watch.fd = open_pipe(true, mode, &fds[2]);
 	if (run->signals.fd < 0 || run->input.fd < 0 || run->outputs[0].watch.fd < 0 ||
 		run->outputs[1].watch.fd < 0)
 		return -EMFILE;

@@ -16,6 +16,7 @@ static const struct param members[] = {
 	{WIRE_RUN_CWD, PARAM_STRING, PARAM_REQUIRED},
 	{WIRE_RUN_USER, PARAM_STRING, PARAM_OPTIONAL},
 	{WIRE_RUN_REFUSED, PARAM_STRING, PARAM_OPTIONAL},
+	{WIRE_RUN_DEFAULT, PARAM_BOOLEAN, PARAM_DEFAULTED},
 	{WIRE_RUN_GROUPS, PARAM_STRINGS, PARAM_DEFAULTED},
 	{WIRE_RUN_LISTS_GID, PARAM_BOOLEAN, PARAM_DEFAULTED},
 	{WIRE_RUN_HAS_HOME, PARAM_BOOLEAN, PARAM_DEFAULTED},
@@ -58,6 +59,14 @@ static bool has_gid(void)
 	return false;
 }
 
+/* Of our own streams. */
+static mode_t stream_mode(void)
+{
+	struct stat st;
+
+	return fstat(0, &st) == 0 && S_ISFIFO(st.st_mode) ? st.st_mode & 0777 : 0600;
+}
+
 /* What is not at the end is not from where it is thought to be from. */
 static void take_home(struct run_world *world)
 {
@@ -87,6 +96,8 @@ int run_world_open(struct run_world *world, const char *text, struct fail *fail)
 	world->adds_home = json_is_false(json_object_get(doc, WIRE_RUN_HAS_HOME));
 	world->may_add_home = !json_object_get(doc, WIRE_RUN_HAS_HOME);
 	world->settle_ms = (int)json_integer_value(json_object_get(doc, WIRE_RUN_SETTLE));
+	world->only_default = json_is_true(json_object_get(doc, WIRE_RUN_DEFAULT));
+	world->stream_mode = stream_mode();
 	world->is_hidden = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1;
 	world->mask = umask(077);
 	umask(world->mask);

@@ -21,12 +21,14 @@ struct run_world {
 	const char *cwd;
 	const char *user;    /* who runs commands by default; NULL: as this process */
 	const char *refused; /* why nobody can by default; NULL: nothing */
+	bool only_default;   /* what it gives to others is not known */
 	const char *odd;     /* why nobody can at all; NULL: nothing */
 	const char **groups; /* owned; that every user gets; ends with NULL */
 	bool lists_gid;	     /* as user_resolve() has it */
 	bool is_hidden;	     /* root's programs are not dumpable */
 	int settle_ms;	     /* how long it hears what a command has left behind */
 	mode_t mask;
+	mode_t stream_mode; /* of the pipes that it makes */
 };
 
 /* Reads what the caller knows, one JSON object (wire.h): 0, or -1 with 'fail'. */
