@@ -10,6 +10,7 @@ each of these 30 changed some.
 """
 
 import argparse
+import base64
 import difflib
 import itertools
 import os
@@ -34,6 +35,7 @@ CONTRACT = {
     "util/_sandbox/context.py": "which container has the program, or gets it",
     "util/_sandbox/environment.py": "what it remembers of a container; how exec_remote begins",
     "util/_sandbox/docker/docker.py": "how a command is run in the container: user, timeout",
+    "util/_sandbox/docker/compose.py": "what docker is asked; inspect-sbinject asks in its place",
     # the program that it brings
     "tool/_sandbox_tools_utils/sandbox.py": "when it is put there, how, as whom; how it is started",
     "tool/_sandbox_tools_utils/sandbox_tools_version.txt": "its number",
@@ -57,6 +59,7 @@ CONTRACT = {
 }
 
 PROGRAM = "inspect-sandbox-tools"
+SUPPORTED = (0, 3, 213)  # by inspect-sbinject, and later ones
 SAYS_WHERE = ("util/_sandbox/_cli.py", "tool/_sandbox_tools_utils/sandbox.py")
 FORMS = {b"\x7fELF": "executable", b"\x1f\x8b": "tar.gz"}
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
@@ -249,6 +252,36 @@ def newcomers(points: Points, table: Table, wheels: Wheels, write: bool) -> None
         table.write()
 
 
+# --- what inspect-sbinject knows --------------------------------------------------
+
+
+def digests(wheels: Wheels) -> Iterator[tuple[str, str]]:
+    """Each file of the contract with each of its digests, in hexadecimal; "-": there is none."""
+    for file in CONTRACT:
+        for wheel in wheels.values():
+            if isinstance(wheel, Wheel):
+                digest = wheel.files.get(f"{CLIENT}/{file}", ("", 0))[0]
+                yield file, base64.urlsafe_b64decode(digest + "=").hex() if digest else "-"
+
+
+def known_text(table: Table, wheels: Wheels) -> str:
+    """contract.tsv, of the releases in the table since SUPPORTED."""
+    ours = {release: wheels[release] for release in sorted(wheels)
+            if release >= SUPPORTED and table.find(release)}
+    head = ("# SPDX-License-Identifier: MIT; written by t/interop/hosts.sh --write\n"
+            f"# SHA-256 and path of files of inspect_ai {text_of(min(ours))} to {text_of(max(ours))}\n")
+    return head + "".join(f"{digest}\t{file}\n" for file, digest in sorted(set(digests(ours))))
+
+
+def contract(points: Points, table: Table, wheels: Wheels, path: Path, write: bool) -> None:
+    text = known_text(table, wheels)
+    if write:
+        path.write_text(text)
+    same = path.exists() and path.read_text() == text
+    points.point(same, "inspect-sbinject knows the files of these releases",
+                 [] if same else ["t/interop/hosts.sh --write brings it up to date"])
+
+
 # --- all of it ----------------------------------------------------------------
 
 
@@ -282,12 +315,15 @@ def check(points: Points, arguments: argparse.Namespace) -> None:
                  for wrong in misread(table.find(release)[0], wheels[release])])
     points.none("a number is the same program in each release", changed(wheels))
     newcomers(points, table, wheels, arguments.write)
+    if arguments.contract:
+        contract(points, table, wheels, arguments.contract, arguments.write)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="hosts.sh")
     parser.add_argument("--table", type=Path, required=True)
     parser.add_argument("--cache", type=Path, required=True)
+    parser.add_argument("--contract", type=Path)
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     arguments.cache.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,7 @@
 # hosts.sh: is payloads/hosts.tsv right about every release of inspect_ai on the Python index? TAP.
 # A release that is not in it is reported, as skipped, if it expects what the one before it does,
 # and with what differs, as failed, if that has to be read first.
-#   --write        add the former to the table
+#   --write        add the former to the table, and to what inspect-sbinject knows
 #   --index URL    look there; else where pip looks: PIP_INDEX_URL, pip.conf, its own default
 #   --table FILE   another than payloads/hosts.tsv
 # What is read of a release, about 300 kB, is kept; a second run fetches only the list of releases.
@@ -12,7 +12,8 @@ set -eu -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=t/engines/paths.sh
 . "$here/../engines/paths.sh"
-index='' table=$here/../../payloads/hosts.tsv write=()
+own=$here/../../payloads/hosts.tsv
+index='' table=$own write=() contract=()
 
 die() { printf 'hosts: %s\n' "$*" >&2; exit 2; }
 
@@ -66,8 +67,10 @@ main() {
     certificates=${certificates:-$(setting cert)}
   }
   [ -z "$certificates" ] || export SSL_CERT_FILE=$certificates
+  [ "$table" != "$own" ] ||
+    contract=(--contract "$here/../../cmd/inspect-sbinject/inspect_sbinject/contract.tsv")
   INDEX_URL=$index PYTHONDONTWRITEBYTECODE=1 python3 "$here/hosts.py" --table "$table" \
-    --cache "$SBINJECT_CACHE/hosts" "${write[@]}"
+    --cache "$SBINJECT_CACHE/hosts" "${contract[@]}" "${write[@]}"
 }
 
 main "$@"
