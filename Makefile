@@ -306,8 +306,6 @@ install: all
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/sbinject $(B)/THIRD-PARTY LICENSE man/CHANGES.md
 	install -D -m 644 conf/builtin.yaml \
 		$(DESTDIR)$(PREFIX)/share/doc/sbinject/sbinject.yaml.example
-	install -D -m 644 t/interop/sbinject_adapter.py \
-		$(DESTDIR)$(PREFIX)/share/doc/sbinject/sbinject_adapter.py
 	install -d $(DESTDIR)$(PREFIX)/share/doc/sbinject/examples
 	cp $(EXAMPLES) $(DESTDIR)$(PREFIX)/share/doc/sbinject/examples
 
@@ -315,7 +313,7 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/sbinject $(addprefix $(DESTDIR)$(PREFIX)/share/,\
 		bash-completion/completions/sbinject zsh/site-functions/_sbinject \
 		fish/vendor_completions.d/sbinject.fish doc/sbinject/sbinject.yaml.example \
-		doc/sbinject/sbinject_adapter.py $(addprefix doc/sbinject/,THIRD-PARTY LICENSE CHANGES.md) \
+		$(addprefix doc/sbinject/,THIRD-PARTY LICENSE CHANGES.md) \
 		$(EXAMPLES:conf/%=doc/sbinject/%))
 	@for m in $(MANPAGES); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$${m##*/}; done
 

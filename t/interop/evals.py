@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: MIT
 """evals.py ROUTE HOW-MUCH BOX...: an evaluation with a sample for each kind of container; TAP.
 
-ROUTE is prepared (the container is prepared by sbinject before the tools are first used), tree (the
-same, with the program that this release brings: see the rules in $RULES) or artifact (inspect_ai injects our program, which stands in for the one it is packaged with). HOW-MUCH
-is what is done in the first container: all or brief; in the others it is brief.
+ROUTE is
+  prepared   the container is prepared by sbinject before the tools are first used
+  tree       the same, with the program that this release brings: see the rules in $RULES
+  overlay    inspect_ai injects our program, which stands in for the one it is packaged with
+  provider   inspect-sbinject's provider
+  exec       the same, with all commands over its channel
+  switch     inspect-sbinject, which injects where inspect_ai would; the provider is docker
+  artifact   the same, where the provider is not docker: inspect_ai injects our program
+and -trio after it is another kind of event loop. HOW-MUCH is what is done in the first container:
+all or brief; in the others it is brief.
 
 Works in the current directory. From the environment: SBINJECT, the command.
 """
@@ -23,10 +30,10 @@ from typing import Any
 
 import inspect_ai
 import inspect_ai.util
-import sbinject_adapter
+import inspect_sbinject
 from inspect_ai import Task, eval
 from inspect_ai.dataset import Sample
-from inspect_ai.log import EvalLog, EvalSample, read_eval_log
+from inspect_ai.log import EvalLog, EvalSample, read_eval_log, transcript
 from inspect_ai.model import get_model
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, chain, solver, use_tools
@@ -62,6 +69,8 @@ BOXES = {
     "agent-user": Box("agent", 1000, 1000, "/home/user", {"user": "user"}, bridged=True),
     "nocaps": Box("bookworm", 0, 0, "/root", NO_CAPABILITIES),
     "nocaps-user": Box("user", 1000, 1000, "/home/user", NO_CAPABILITIES, service="user"),
+    "readonly": Box("bookworm", 0, 0, "/root", {"read_only": True, "tmpfs": ["/tmp", "/var/tmp:exec"]}),
+    "two": Box("bookworm", 0, 0, "/root", second={"user": "nobody"}),
 }
 
 RELEASE = tuple(map(int, inspect_ai.__version__.split(".")))
@@ -76,7 +85,7 @@ RUNS_AS_SERVICE = RELEASE <= (0, 3, 263)
 
 def treated(route: str, box: Box) -> Box:
     """As this release treats it, with its own program, too."""
-    if box.uid and (LOOKS_AS_USER if route == "prepared" else PUTS_AS_USER):
+    if box.uid and (PUTS_AS_USER if route in INJECTED else LOOKS_AS_USER):
         box = replace(box, service="user")
     if box.uid and box.service == "root" and RUNS_AS_SERVICE:
         who = "root, as with this release's own program"
@@ -85,16 +94,18 @@ def treated(route: str, box: Box) -> Box:
 
 
 def compose_file(name: str, box: Box) -> str:
-    """A compose file with one service, and no network."""
+    """A compose file with one service or two, and no network."""
     service = {
         "image": f"sbinject-test/{box.image}:1",
         "command": ["/pause"],
         "network_mode": "none",
         "x-local": True,
-        **box.compose,
     }
+    services = {"default": {**service, **box.compose}}
+    if box.second is not None:
+        services["second"] = {**service, **box.second}
     path = Path(f"compose-{name.replace(' ', '-')}.yaml").absolute()
-    path.write_text(json.dumps({"services": {"default": service}}))
+    path.write_text(json.dumps({"services": services}))
     return str(path)
 
 
@@ -105,7 +116,7 @@ def compose_file(name: str, box: Box) -> str:
 def prepared() -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         box = BOXES[state.input_text]
-        receipt = await sbinject_adapter.prepare(sandbox(), program=SBINJECT)
+        receipt = await inspect_sbinject.prepare(sandbox(), program=SBINJECT)
         state.store.set("receipt", vars(receipt))
         checks = Checks(state)
         checks.equal("sbinject puts the tools in", receipt.result, "injected")
@@ -122,7 +133,7 @@ def brought() -> Solver:
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         container = (await sandbox().connection()).container
-        receipt = await sbinject_adapter.run(
+        receipt = await inspect_sbinject.run(
             "inject", container, program=SBINJECT, config=os.environ["RULES"]
         )
         state.store.set("receipt", receipt)
@@ -177,27 +188,66 @@ def connected() -> Solver:
     return solve
 
 
+@solver
+def second() -> Solver:
+    """The other service of a sandbox is used, too."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        box = BOXES[state.input_text]
+        if box.second is not None:
+            who = ["sh", "-c", "id -un"]
+            result = await sandbox("second").exec_remote(who, stream=False)
+            wanted = "root" if RUNS_AS_SERVICE and box.service == "root" else "nobody"
+            checks = Checks(state)
+            checks.equal("the other service has the tools, too", result.stdout, f"{wanted}\n")
+        return state
+
+    return solve
+
+
 # ---- what is in the container at the end ----
 
 
 async def still_prepared(checks: Checks, state: TaskState) -> None:
     receipt = state.store.get("receipt")
     checks.equal("the program is still ours", await program_digest(), receipt["sha256"])
-    now = await sbinject_adapter.status(receipt["id"], program=SBINJECT)
+    now = await inspect_sbinject.status(receipt["id"], program=SBINJECT)
     seen = (now.sha256, now.release, now.pid)
     wanted = (receipt["sha256"], receipt["release"], receipt["pid"])
     checks.equal("the service that ran is the one that sbinject started", seen, wanted)
-    removed = await sbinject_adapter.run("remove", receipt["id"], program=SBINJECT)
+    removed = await inspect_sbinject.run("remove", receipt["id"], program=SBINJECT)
     checks.equal("sbinject takes it out again", removed["result"], "removed")
 
 
 async def still_whole(checks: Checks, state: TaskState) -> None:
     container = state.store.get("receipt")["id"]
     options = {"program": SBINJECT, "config": os.environ["RULES"]}
-    now = await sbinject_adapter.run("status", container, **options)
+    now = await inspect_sbinject.run("status", container, **options)
     seen = (now["healthy"], now["proof"])
     checks.equal("the program is still as it was put in", seen, (True, "tree"))
-    removed = await sbinject_adapter.run("remove", container, **options)
+    removed = await inspect_sbinject.run("remove", container, **options)
+    checks.equal("sbinject takes it out again", removed["result"], "removed")
+
+
+async def put_by_sbinject(checks: Checks, state: TaskState) -> None:
+    """What the log says is there is there, and runs."""
+    box = BOXES[state.input_text]
+    said = [e.data for e in transcript().events if e.event == "info" and e.source == "sbinject"]
+    logged = {c["container"]: c for event in said for c in event["containers"].values()}
+    services = 1 if box.second is None else 2
+    checks.equal("the log says where the tools of each container come from", len(logged), services)
+    route = LOGGED[state.store.get("route")]
+    checks.equal("by which route", {event["route"] for event in said}, {route})
+    name = (await sandbox().connection()).container
+    now = await inspect_sbinject.status(name, program=SBINJECT)
+    container = logged[now.id]
+    seen = (now.sha256, now.release, now.service)
+    wanted = (container["sha256"], container["release"], container["service"])
+    checks.equal("and which program: it runs", seen, wanted)
+    checks.equal("as whom it has to", (now.service, now.path), (box.service, CLI))
+    if not box.compose.get("read_only"):
+        checks.equal("it is the file that inspect_ai looks for", await program_digest(), now.sha256)
+    removed = await inspect_sbinject.run("remove", container["container"], program=SBINJECT)
     checks.equal("sbinject takes it out again", removed["result"], "removed")
 
 
@@ -235,7 +285,34 @@ def found(look: Callable[[Checks, TaskState], Awaitable[None]]) -> Scorer:
 # ---- the evaluation, and its log ----
 
 SETUP = {"prepared": prepared, "tree": brought}
-LOOK = {"prepared": still_prepared, "tree": still_whole, "artifact": injected_ours}
+LOOK = {
+    "prepared": still_prepared,
+    "tree": still_whole,
+    "provider": put_by_sbinject,
+    "exec": put_by_sbinject,
+    "switch": put_by_sbinject,
+    "artifact": injected_ours,
+    "overlay": injected_ours,
+}
+LOGGED = {"provider": "provider", "exec": "provider", "switch": "docker"}
+PROVIDER = {"provider": "sbinject", "exec": "sbinject", "artifact": "other"}
+"""The others are docker."""
+INJECTED = ("artifact", "overlay")
+"""Where inspect_ai puts the program into the container."""
+SWITCHED = {
+    "exec": {"INSPECT_SBINJECT_EXEC": "1"},
+    "switch": {"INSPECT_SBINJECT": "1"},
+    "artifact": {"INSPECT_SBINJECT": "1"},
+}
+
+
+@solver
+def begun(route: str) -> Solver:
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        state.store.set("route", route)
+        return state
+
+    return solve
 
 
 def task(route: str, names: list[str]) -> Task:
@@ -245,13 +322,13 @@ def task(route: str, names: list[str]) -> Task:
             Sample(
                 id=name,
                 input=name,
-                sandbox=("docker", compose_file(name, BOXES[name])),
+                sandbox=(PROVIDER.get(route, "docker"), compose_file(name, BOXES[name])),
                 files={MCP: str(Path(__file__).with_name("mcp.sh"))},
             )
             for name in names
         ],
         setup=SETUP[route]() if route in SETUP else None,
-        solver=chain(remote(), connected()),
+        solver=chain(begun(route), remote(), second(), connected()),
         scorer=found(LOOK[route]),
     )
 
@@ -287,10 +364,10 @@ def judge_sample(sample: EvalSample, route: str, prefix: str) -> None:
             points.add(check["name"], check["ok"], check["seen"])
     points.add("is scored", len(sample.scores or {}) == 1)
     ran = injections(sample)
-    if route in SETUP:
-        points.add("inspect_ai injected nothing", not ran, ran)
-    else:
+    if route in INJECTED:
         points.add("inspect_ai injected it", len(ran) >= 2, ran)
+    else:
+        points.add("inspect_ai injected nothing", not ran, ran)
 
 
 def judge(log: EvalLog, route: str, names: list[str], prefix: str) -> None:
@@ -317,7 +394,11 @@ def changed_files() -> list[str]:
     return changed
 
 
-def main(route: str, how_much: str, *names: str) -> int:
+def main(way: str, how_much: str, *names: str) -> int:
+    route = way.partition("-")[0]
+    os.environ.update(SWITCHED.get(route, {}))
+    if route == "artifact":
+        import other  # noqa: F401
     for name in names:
         BOXES[name] = treated(route, BOXES[name])
     if how_much == "all":
@@ -330,7 +411,7 @@ def main(route: str, how_much: str, *names: str) -> int:
         fail_on_error=False,
         score_display=False,
     )[0]
-    prefix = f"inspect_ai {inspect_ai.__version__}, {route}"
+    prefix = f"inspect_ai {inspect_ai.__version__}, {way}"
     Points(prefix).add("the package is as published", not changed_files(), changed_files())
     judge(read_eval_log(log.location), route, list(names), prefix)
     return Points.bad > 0

@@ -27,17 +27,31 @@ points=0 failures=0
 # release  route  how much is done in the first container  containers; see evals.py.
 plan="\
 0.3.285 prepared all debian agent agent-user musl user uid nocaps nocaps-user
-0.3.285 artifact all user agent musl nocaps-user
+0.3.285 overlay all user agent musl nocaps-user
 0.3.285 tree brief debian
+0.3.285 provider all debian agent agent-user musl user uid nocaps nocaps-user readonly two
+0.3.285 provider-trio all user debian nocaps-user two
+0.3.285 exec all debian agent-user musl user uid nocaps nocaps-user readonly two
+0.3.285 exec-trio all user debian nocaps-user two
+0.3.285 switch all debian user nocaps-user readonly two
+0.3.285 switch-trio brief user two
+0.3.285 artifact all user musl nocaps-user two
+0.3.285 artifact-trio brief user two
 0.3.260 prepared all debian user
-0.3.260 artifact all musl user
+0.3.260 overlay all musl user
 0.3.275 prepared brief debian user
-0.3.275 artifact brief user
+0.3.275 overlay brief user
+0.3.275 provider brief debian user
 0.3.263 prepared brief debian user
-0.3.263 artifact brief user
+0.3.263 overlay brief user
+0.3.263 provider brief debian user
 0.3.251 prepared brief debian user
-0.3.251 artifact brief user
+0.3.251 overlay brief user
 0.3.213 prepared brief debian user
+0.3.213 overlay brief user
+0.3.213 provider brief debian user
+0.3.213 exec brief debian user
+0.3.213 switch brief debian user
 0.3.213 artifact brief user"
 
 # each: that plan. Releases that run nothing of ours have no path in the table; /opt is none where a
@@ -148,7 +162,16 @@ agent() {
     rm -rf "$new/venv" && cp "$requirements" "$new/requirements.txt" && mv "$new" "$cache/agent"
 }
 
+# trio: another kind of event loop, for those that have only one.
+trio() {
+  local requirements=$here/requirements-trio.txt new=$cache/.new-trio
+  rm -rf "$new" "$cache/trio" && "$(python)" -m venv "$new/venv" &&
+    "$new/venv/bin/python" "${install[@]}" --target "$new/lib" -r "$requirements" &&
+    rm -rf "$new/venv" && cp "$requirements" "$new/requirements.txt" && mv "$new" "$cache/trio"
+}
+
 with_agent() { [[ $plan == *agent* ]]; }
+with_trio() { [[ $plan == *-trio* ]]; }
 
 # has WHAT: it is there, and is what is wanted now.
 has() { cmp -s "$here/requirements-$1.txt" "$cache/$1/requirements.txt"; }
@@ -172,6 +195,7 @@ fetch() {
   done
   ! with_agent || has agent || fetched "libraries for the agent" agent ||
     plan=$(sed -E 's/ agent\S*//g' <<<"$plan")
+  ! with_trio || has trio || fetched "trio" trio || plan=$(grep -v -e -trio <<<"$plan") || :
   exec 7>&-
 }
 
@@ -212,6 +236,17 @@ images() {
     image agent python 'ENV PYTHONPATH=/agent/lib'
     rm -rf "$work/agent"
   }
+}
+
+# package: inspect-sbinject as it is installed, its wheel with the program that is tested.
+package() {
+  local release
+  release=$("$SBINJECT" --version | awk 'NR == 1 { print $2 }')
+  "$top/cmd/inspect-sbinject/wheel.py" --binary "$SBINJECT" --arch "$(dpkg --print-architecture)" \
+    --release "$release" --output "$work/wheel" &&
+    "$(python)" -m venv "$work/venv" &&
+    "$work/venv/bin/python" "${install[@]}" --no-index --target "$work/site" "$work"/wheel/*.whl &&
+    rm -rf "$work/venv"
 }
 
 # overlay RELEASE: its package, with our program for the ones it brings, in the form of those.
@@ -263,11 +298,13 @@ start() {
 
 # evaluate RELEASE ROUTE HOW-MUCH CONTAINER...: the limit makes replies come in chunks.
 evaluate() {
-  local path='' with
+  local path=$work/site backend=asyncio with
   with=$(nearest "$1")
-  [ "$with" = "$1" ] || path=$cache/each/$1
-  [ "$2" != artifact ] || path=$work/overlay-$1
-  start "$1-$2" RULES="$work/rules-$1.yaml" INSPECT_SANDBOX_MAX_EXEC_OUTPUT_SIZE=262144 PYTHONPATH="$path" \
+  [ "$with" = "$1" ] || path=$cache/each/$1:$path
+  [ "$2" != overlay ] || path=$work/overlay-$1:$path
+  [[ $2 != *-trio ]] || path=$path:$cache/trio/lib backend=trio
+  start "$1-$2" RULES="$work/rules-$1.yaml" INSPECT_SANDBOX_MAX_EXEC_OUTPUT_SIZE=262144 \
+    INSPECT_SBINJECT_GRAFT=1 INSPECT_ASYNC_BACKEND="$backend" PYTHONPATH="$path" \
     "$cache/$with/bin/python" "$here/evals.py" "${@:2}"
 }
 
@@ -295,16 +332,17 @@ index() {
 run_all() {
   local name release route rest
   declare -A runs
-  start adapter "$(python)" "$here/adapter_test.py"
+  [ -z "$plan" ] || start client PYTHONPATH="$work/site:$cache/trio/lib" \
+    "$cache/$(nearest "${plan%% *}")/bin/python" "$here/client_test.py"
   start fetch INDEX="$(index)" SSL_CERT_FILE="${SSL_CERT_FILE:-}" https_proxy="${https_proxy:-${HTTPS_PROXY:-}}" \
     bash "$here/fetch.sh"
   [ -z "$plan" ] || while read -r release route rest; do
-    [ "$route" != artifact ] || overlay "$release"
+    [ "$route" != overlay ] || overlay "$release"
     [ "$route" != tree ] || rules "$release"
     # shellcheck disable=SC2086	# one word for each container
     evaluate "$release" "$route" $rest
   done <<<"$plan"
-  for name in adapter fetch $(awk 'NF { print $1 "-" $2 }' <<<"$plan"); do
+  for name in client fetch $(awk 'NF { print $1 "-" $2 }' <<<"$plan"); do
     result "$name"
   done
 }
@@ -333,6 +371,7 @@ main() {
   if fetch; then
     set_up
     images >/dev/null
+    package >/dev/null
     run_all
   fi
   printf '1..%d\n' "$points"

@@ -35,6 +35,8 @@ class Box:
     """Who that is."""
     mcp: bool = True
     """It can have MCP servers."""
+    second: dict[str, Any] | None = None
+    """Another service, if there is one."""
     bridged: bool = False
     """It has an agent; see bridge.py."""
     script: Callable[["Box"], list["Call"]] = lambda box: brief(box)
