@@ -5,6 +5,7 @@
 #   make check-all all of every test, on every engine, with inspect_ai, on new minimal systems
 #   make soak      long campaigns: hours
 #   make differential   the same requests to inspect_ai's own in-container program and to ours
+#   make bench-interop   what a sample costs with inspect_ai's provider, and with ours
 #   make interop   of check-all: releases of inspect_ai from the Python index, on a private Docker;
 #                  and whether all are known
 #   make           build; then: make install PREFIX=/usr DESTDIR=...
@@ -259,6 +260,11 @@ interop: all
 	@$(SETUP) all
 	@status=0; for t in hosts run; do t/interop/$$t.sh || status=1; done; exit $$status
 
+# What a sample costs with inspect_ai's provider, and with ours.
+bench-interop: all
+	@$(SETUP) all
+	@t/interop/run.sh --bench
+
 # What differs from the in-container program of a release of inspect_ai: nothing but by design.
 differential: payloads
 	@$(SETUP) all
@@ -325,6 +331,6 @@ dist:
 clean:
 	rm -rf build build-san build-cover dist
 
-.PHONY: all static packages $(PACKAGES) $(HOSTS:%=static-%) fakes demo check check-all soak differential interop house unit fuzz fuzz-replay lint bench bench-faults cover format install \
+.PHONY: all static packages $(PACKAGES) $(HOSTS:%=static-%) fakes demo check check-all soak differential interop house unit fuzz fuzz-replay lint bench bench-faults bench-interop cover format install \
 	uninstall dist clean FORCE
 .DELETE_ON_ERROR:

@@ -5,6 +5,7 @@
 # own program, where sbinject has put it there. TAP.
 #   --only REGEX   of the lines of the plan below, those that match
 #   --each         another plan: the first and the last release of every line of payloads/hosts.tsv
+#   --bench [N]    measure instead: inspect_ai's provider and ours, N times (5); see bench.py
 #   --keep         leave the engine running
 # SBINJECT is the command, build/sbinject if not set.
 # Packages come from the Python index and the Debian archive that this machine is set up for, once.
@@ -22,7 +23,7 @@ SBINJECT=$(realpath "${SBINJECT:-$top/build/sbinject}")
 cache=$SBINJECT_CACHE/interop
 suite=trixie	# whose docker and docker compose are new enough, and run on Debian 12
 at_once=5
-points=0 failures=0
+points=0 failures=0 rounds=''
 
 # release  route  how much is done in the first container  containers; see evals.py.
 plan="\
@@ -37,6 +38,8 @@ plan="\
 0.3.285 switch-trio brief user two
 0.3.285 artifact all user musl nocaps-user two
 0.3.285 artifact-trio brief user two
+0.3.285 provider-faults
+0.3.285 exec-faults
 0.3.260 prepared all debian user
 0.3.260 overlay all musl user
 0.3.275 prepared brief debian user
@@ -308,6 +311,11 @@ evaluate() {
     "$cache/$with/bin/python" "$here/evals.py" "${@:2}"
 }
 
+# faults RELEASE ROUTE: what goes wrong; see faults.py.
+faults() {
+  start "$1-$2" PYTHONPATH="$work/site" "$cache/$1/bin/python" "$here/faults.py" "${2%-faults}"
+}
+
 # result NAME: its points; one more if it ended badly and they do not tell why.
 result() {
   local log=$work/$1/log status
@@ -329,6 +337,16 @@ index() {
     "$p" -c 'from pip._internal.models.index import PyPI; print(PyPI.simple_url)' 2>/dev/null || :
 }
 
+# bench: with the newest release, in the terminal.
+bench() {
+  local newest
+  newest=${plan%% *}
+  (
+    cd "$work/tmp"
+    "${clean[@]}" PYTHONPATH="$work/site" "$cache/$newest/bin/python" "$here/bench.py" "$rounds"
+  )
+}
+
 run_all() {
   local name release route rest
   declare -A runs
@@ -339,6 +357,7 @@ run_all() {
   [ -z "$plan" ] || while read -r release route rest; do
     [ "$route" != overlay ] || overlay "$release"
     [ "$route" != tree ] || rules "$release"
+    [[ $route != *-faults ]] || { faults "$release" "$route"; continue; }
     # shellcheck disable=SC2086	# one word for each container
     evaluate "$release" "$route" $rest
   done <<<"$plan"
@@ -356,7 +375,12 @@ options() {
       ;;
     --each) plan=$(each) ;;
     --keep) keep=1 ;;
-    -h | --help) sed -n '3,10s/^# *//p' "$0"; exit 0 ;;
+    --bench)
+      rounds=5
+      [[ ! ${2:-} =~ ^[0-9]+$ ]] || { rounds=$2; shift; }
+      plan=$(grep '^0.3.285 provider ' <<<"$plan")
+      ;;
+    -h | --help) sed -n '3,11s/^# *//p' "$0"; exit 0 ;;
     *) die "unknown option '$1'" ;;
     esac
     shift
@@ -372,6 +396,7 @@ main() {
     set_up
     images >/dev/null
     package >/dev/null
+    [ -z "$rounds" ] || { bench; return; }
     run_all
   fi
   printf '1..%d\n' "$points"

@@ -35,6 +35,14 @@ def options() -> Options:
     return Options(client=contract.client(), graft=os.environ.get("INSPECT_SBINJECT_GRAFT") == "1")
 
 
+async def put(containers: list[str]) -> list[Receipt]:
+    """One run of sbinject."""
+    try:
+        return await inject_all(containers, **vars(options()))
+    except OSError as error:
+        raise SbinjectError(f"cannot run '{program()}': {error.strerror}") from error
+
+
 @cache
 def _runs_commands() -> bool:
     """An sbinject that $SBINJECT names may be an older one."""
@@ -61,7 +69,7 @@ def _watch() -> None:
         seen = _seen.get()
         if seen is not None:
             for service in services:
-                seen.setdefault(service["Service"], service["ID"])
+                seen.setdefault(service["Service"], service["Name"])
         return services
 
     compose.compose_ps = watched
@@ -105,10 +113,7 @@ class SbinjectSandboxEnvironment(DockerSandboxEnvironment):
     ) -> None:
         """One run of sbinject for all services of the sample."""
         services = {name: cast(DockerSandboxEnvironment, e) for name, e in environments.items()}
-        receipts = await inject_all(
-            [seen[environment._service] for environment in services.values()],
-            **vars(options()),
-        )
+        receipts = await put([seen[e._service] for e in services.values()])
         for environment, receipt in zip(services.values(), receipts):
             environment.__class__ = cls
             cast(SbinjectSandboxEnvironment, environment)._adopt(receipt)

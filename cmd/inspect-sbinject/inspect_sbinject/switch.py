@@ -19,9 +19,9 @@ from typing import Any, BinaryIO
 from inspect_ai.util._sandbox.docker.docker import DockerSandboxEnvironment
 
 from . import contract, provenance
-from .client import ended, inject
+from .client import ended
 from .errors import SbinjectError
-from .provider import SbinjectSandboxEnvironment, options
+from .provider import SbinjectSandboxEnvironment, options, put
 
 _tools: Any = import_module("inspect_ai.tool._sandbox_tools_utils.sandbox")
 
@@ -38,8 +38,8 @@ def _failure(message: str, cause: Exception | None = None) -> Exception:
 
 async def _put(container: str) -> None:
     try:
-        receipt = await inject(container, **vars(options()))
-    except (SbinjectError, OSError) as error:
+        [receipt] = await put([container])
+    except SbinjectError as error:
         raise _failure(str(error), error) from error
     if not _is_found(receipt.adopted_by):
         raise _failure(
