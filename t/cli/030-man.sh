@@ -53,7 +53,7 @@ in_page=$(section OPTIONS | grep -A1 '^\.TP' | grep -v -e '^\.TP' -e '^--$' | pl
 is "OPTIONS has every option with its letter and value" "$in_page" "$in_help"
 known=$("$SBINJECT" --help | sed -n '/^Options/,/^$/p' | long)
 is "no page of ours names an option that does not exist" \
-  "$(cat "$top"/man/sbinject.1 "$top"/man/sbinject.yaml.5 | grep -v '^docker' | plain | long |
+  "$(cat "$top"/man/sbinject.1 "$top"/man/sbinject.yaml.5 | grep -v -e '^docker' -e '^inspect eval' | plain | long |
     grep -vxFe "$known" | xargs)" ""
 
 # ---- exit codes ----
