@@ -241,15 +241,28 @@ images() {
   }
 }
 
-# package: inspect-sbinject as it is installed, its wheel with the program that is tested.
-package() {
-  local release
-  release=$("$SBINJECT" --version | awk 'NR == 1 { print $2 }')
+# wheel DIR: of inspect-sbinject, with the program that is tested.
+wheel() {
   "$top/cmd/inspect-sbinject/wheel.py" --binary "$SBINJECT" --arch "$(dpkg --print-architecture)" \
-    --release "$release" --output "$work/wheel" &&
-    "$(python)" -m venv "$work/venv" &&
-    "$work/venv/bin/python" "${install[@]}" --no-index --target "$work/site" "$work"/wheel/*.whl &&
-    rm -rf "$work/venv"
+    --release "$("$SBINJECT" --version | awk 'NR == 1 { print $2 }')" --output "$work/$1"
+}
+
+# package: as it is installed; and in an environment with inspect_ai, for installed.sh.
+package() {
+  wheel wheel
+  cp -as "$cache/$(nearest "${plan%% *}")" "$work/venv"
+  "$work/venv/bin/python" "${install[@]}" --no-index --target "$work/site" "$work"/wheel/*.whl
+  "$work/venv/bin/python" "${install[@]}" --no-index "$work"/wheel/*.whl
+}
+
+# same_wheel: another time and another umask do not change it.
+same_wheel() {
+  (umask 077 && wheel again >/dev/null)
+  if cmp "$work"/wheel/*.whl "$work"/again/*.whl; then
+    pass "wheel: the same bytes each time"
+  else
+    fail "wheel: the same bytes each time"
+  fi
 }
 
 # overlay RELEASE: its package, with our program for the ones it brings, in the form of those.
@@ -350,6 +363,8 @@ bench() {
 run_all() {
   local name release route rest
   declare -A runs
+  [ -z "$plan" ] || same_wheel
+  [ -z "$plan" ] || start installed bash "$here/installed.sh" "$work/venv"
   [ -z "$plan" ] || start client PYTHONPATH="$work/site:$cache/trio/lib" \
     "$cache/$(nearest "${plan%% *}")/bin/python" "$here/client_test.py"
   start fetch INDEX="$(index)" SSL_CERT_FILE="${SSL_CERT_FILE:-}" https_proxy="${https_proxy:-${HTTPS_PROXY:-}}" \
@@ -361,7 +376,7 @@ run_all() {
     # shellcheck disable=SC2086	# one word for each container
     evaluate "$release" "$route" $rest
   done <<<"$plan"
-  for name in client fetch $(awk 'NF { print $1 "-" $2 }' <<<"$plan"); do
+  for name in ${plan:+installed client} fetch $(awk 'NF { print $1 "-" $2 }' <<<"$plan"); do
     result "$name"
   done
 }
@@ -395,7 +410,7 @@ main() {
   if fetch; then
     set_up
     images >/dev/null
-    package >/dev/null
+    [ -z "$plan" ] || package >/dev/null
     [ -z "$rounds" ] || { bench; return; }
     run_all
   fi
