@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # lib.sh: what every test of the packages (t/dist/NNN-*.sh) sources: t/tap.sh, and the packages, made
 # where they are not. Given here: top (the repository), tmp (removed at the end), release, native (the
-# architecture of this machine), hosts (those of the packages), dist (where they are).
+# architecture of this machine), hosts (those of the packages; $HOSTS), dist (where they are).
 set -eu -o pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -15,7 +15,7 @@ cd "$top"
 unset MAKEFLAGS MAKELEVEL MFLAGS
 release=$(sed -n 's/^RELEASE := //p' Makefile)
 native=$(dpkg --print-architecture)
-hosts='amd64 arm64'
+hosts=${HOSTS:-amd64 arm64}
 dist=$top/dist
 
 # make_ TARGET...: without a word where it goes well
