@@ -53,10 +53,12 @@ jq -n -c --argjson config "$(described config.v1+json "$config")" \
   layers: [$layer], annotations: $labels}' >"$tmp/manifest"
 manifest=$(blob "$tmp/manifest")
 
+# "localhost/" is what engines of any kind take for a name of their own
 printf '{"imageLayoutVersion": "1.0.0"}' >"$layout/oci-layout"
 jq -n -c --argjson manifest "$(described manifest.v1+json "$manifest")" --arg arch "$1" --arg release "$RELEASE" '{
   schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json",
   manifests: [$manifest + {platform: {architecture: $arch, os: "linux"}, annotations: {
+    "io.containerd.image.name": "localhost/sbinject:\($release)",
     "org.opencontainers.image.ref.name": $release}}]}' >"$layout/index.json"
 # as "docker save" writes it, for engines that know nothing else
 jq -n -c --arg config "$config" --arg layer "$layer" --arg release "$RELEASE" '[{

@@ -4,6 +4,9 @@
 # shellcheck source=cmd/package/lib.sh
 . "$(dirname "$0")/lib.sh"
 
+# several packages may be made at once
+exec 9<"$dist"
+flock 9
 cd "$dist"
 find . -maxdepth 1 -type f -name '*sbinject*' -name "*[-_]${RELEASE}[-_.]*" -printf '%P\n' | sort |
   xargs -r sha256sum >"$tmp/SHA256SUMS"
