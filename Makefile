@@ -146,23 +146,24 @@ $(B)/gen/.flags: FORCE
 # ---- one file that needs nothing of the system it runs on ----
 
 HOSTS ?= $(filter amd64 arm64,$(ARCHES))
+# The one that runs here writes the completions, which go into packages for other machines, too.
+NATIVE := $(shell dpkg --print-architecture 2>/dev/null)
+STATICS := $(addprefix static-,$(sort $(HOSTS) $(NATIVE)))
 
 static: $(HOSTS:%=static-%)
 
 # The payloads first, which all have in common.
-$(HOSTS:%=static-%): static-%: $(PAYLOADS)
+$(STATICS): static-%: $(PAYLOADS)
 	@$(MAKE) --no-print-directory MUSL=$* B=build/host/$* all
 
 # ---- packages of it, in dist/ ----
 
 export RELEASE
-# The static command that runs here, for what it writes itself; a package may be for another machine.
-NATIVE := $(shell dpkg --print-architecture 2>/dev/null)
 PACKAGES := tarball deb image sbom wheel
 packages: tarball deb image sbom
 
 $(PACKAGES): static static-$(NATIVE)
-	+@for a in $(HOSTS); do SELF=build/host/$(NATIVE)/sbinject cmd/package/$@.sh $$a || exit 1; done
+	@for a in $(HOSTS); do SELF=build/host/$(NATIVE)/sbinject cmd/package/$@.sh $$a || exit 1; done
 	@cmd/package/sums.sh
 
 # ---- the two commands of the README ----
@@ -331,6 +332,6 @@ dist:
 clean:
 	rm -rf build build-san build-cover dist
 
-.PHONY: all static packages $(PACKAGES) $(HOSTS:%=static-%) fakes demo check check-all soak differential interop house unit fuzz fuzz-replay lint bench bench-faults bench-interop cover format install \
+.PHONY: all static packages $(PACKAGES) $(STATICS) fakes demo check check-all soak differential interop house unit fuzz fuzz-replay lint bench bench-faults bench-interop cover format install \
 	uninstall dist clean FORCE
 .DELETE_ON_ERROR:

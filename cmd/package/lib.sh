@@ -6,6 +6,7 @@
 set -eu -o pipefail
 umask 022
 export LC_ALL=C TZ=UTC
+unset MAKEFLAGS MFLAGS MAKELEVEL
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$top"
@@ -31,8 +32,8 @@ built() { printf 'build/host/%s/sbinject\n' "$1"; }
 # staged ARCH DIR PREFIX: all that is installed below a prefix, and the list of what is linked in
 staged() {
   mkdir -p "$2"
-  "${MAKE:-make}" -s --no-print-directory MUSL="$1" B="build/host/$1" SELF="$SELF" \
-    DESTDIR="$(realpath "$2")" PREFIX="$3" install >/dev/null
+  "${MAKE:-make}" -s --no-print-directory RELEASE="$RELEASE" ARCHES="$ARCHES" MUSL="$1" B="build/host/$1" \
+    SELF="$SELF" DESTDIR="$(realpath "$2")" PREFIX="$3" install >/dev/null
   sbom "$1" >"$2$3/share/doc/sbinject/sbom.spdx.json"
   find "$2" -type d -exec chmod 755 {} + -o -type f -perm -100 -exec chmod 755 {} + -o \
     -type f -exec chmod 644 {} +
