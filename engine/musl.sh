@@ -65,12 +65,7 @@ version_of() { version_in "$versions" "$(package_of "$1")"; }
 choose "$(newest_by "$dir/.versions" $packages)"
 [ "$(head -n 1 "$dir/.stamp" 2>/dev/null)" != "$stamp" ] || up_to_date
 
-mkdir -p "$cache" "$(dirname "$dir")"
-cache=$(cd "$cache" && pwd)
-new=$dir.new.$$
-tmp=$(mktemp -d "$cache/.tmp.XXXXXX")
-trap 'rm -rf "$tmp" "$new"' EXIT
-trap 'exit 1' HUP INT TERM
+begin
 
 # OpenSSL writes the compiler's command into what it makes, so that must not name a directory.
 make_cc() {
@@ -188,8 +183,5 @@ flock 9
 kept "$result" || have || fetch || fall_back "$made" || die "no sources of the libraries to link with"
 kept "$result" || build
 exec 9>&-
-cp -R "$result" "$new"
-touch "$new/.versions"
-rm -rf "$dir"
-mv -T "$new" "$dir" 2>/dev/null || { [ -f "$dir/.stamp" ] || die "cannot create '$dir'"; }
+hand_over
 say "made libraries for a static command ($arch) in $dir"

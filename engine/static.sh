@@ -58,12 +58,7 @@ case $(head -n 1 "$dir/.stamp" 2>/dev/null) in
 "$stamp shared") [ "${STATIC:-}" = 1 ] || up_to_date ;;
 esac
 
-mkdir -p "$cache" "$(dirname "$dir")"
-cache=$(cd "$cache" && pwd)
-new=$dir.new.$$
-tmp=$(mktemp -d "$cache/.tmp.XXXXXX")
-trap 'rm -rf "$tmp" "$new"' EXIT
-trap 'exit 1' HUP INT TERM
+begin
 
 # Instead of the static ones, and not for the cache: elsewhere the sources may be had.
 shared() {
@@ -168,9 +163,5 @@ build() {
 
 kept "$result" || have || fetch || shared
 kept "$result" || build
-rm -rf "$new"
-cp -R "$result" "$new"
-touch "$new/.versions"
-rm -rf "$dir"
-mv -T "$new" "$dir" 2>/dev/null || { [ -f "$dir/.stamp" ] || die "cannot create '$dir'"; }
+hand_over
 say "made static libraries in $dir"

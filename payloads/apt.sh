@@ -3,7 +3,7 @@
 # apt.sh: for scripts that build from Debian's archive without touching the system's apt: the
 # system's own sources and keys for its suite (with -security, -updates), lists of our own, and a
 # cache of what was downloaded and of what was made, which is checked before use. Sourced; uses of the
-# script: die and say; $tmp, a directory; $dir, what it makes, and $versions, of what.
+# script: die and say; $cache, its place there; $dir, what it makes, and $versions, of what.
 
 # shellcheck source=/dev/null
 apt_suite=$(. /etc/os-release 2>/dev/null && echo "${VERSION_CODENAME:-}")
@@ -37,6 +37,25 @@ fall_back() {
   [ -n "$old" ] || return 1
   result=$old
   say "linking with what the cache has: $(paste -s -d ' ' "$old/.versions")" >&2
+}
+
+# begin: make $tmp to work in, beside what is in $cache, and name $new, beside $dir; both go in the end.
+begin() {
+  mkdir -p "$cache" "$(dirname "$dir")"
+  cache=$(cd "$cache" && pwd)
+  new=$dir.new.$$
+  tmp=$(mktemp -d "$cache/.tmp.XXXXXX")
+  trap 'rm -rf "$tmp" "$new"' EXIT
+  trap 'exit 1' HUP INT TERM
+}
+
+# hand_over: a copy of $result becomes $dir; another's who was faster will do.
+hand_over() {
+  rm -rf "$new"
+  cp -R "$result" "$new"
+  touch "$new/.versions"
+  rm -rf "$dir"
+  mv -T "$new" "$dir" 2>/dev/null || { [ -f "$dir/.stamp" ] || die "cannot create '$dir'"; }
 }
 
 # stanzas: "PACKAGE VERSION" for each on stdin; the version is that of its source.

@@ -82,11 +82,7 @@ if [ -f "$dir/.stamp" ] && [ "$(head -n 1 "$dir/.stamp")" = "$stamp" ]; then
   up_to_date
 fi
 
-mkdir -p "$cache" "$(dirname "$dir")"
-new=$dir.new.$$
-tmp=$(mktemp -d "$cache/.tmp.XXXXXX")
-trap 'rm -rf "$tmp" "$new"' EXIT
-trap 'exit 1' HUP INT TERM
+begin
 
 make_musl() {
   source_of musl "$musl"
@@ -198,8 +194,5 @@ flock 9
 kept "$result" || have || fetch || fall_back "$made" || die "no musl and jansson to link with"
 kept "$result" || build
 exec 9>&-
-cp -R "$result" "$new"
-touch "$new/.versions"
-rm -rf "$dir"
-mv -T "$new" "$dir" 2>/dev/null || { [ -f "$dir/.stamp" ] || die "cannot create '$dir'"; }
+hand_over
 say "made $arch toolchain in $dir"
