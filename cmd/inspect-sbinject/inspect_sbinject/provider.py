@@ -102,8 +102,9 @@ class SbinjectSandboxEnvironment(DockerSandboxEnvironment):
             environments = await super().sample_init(task_name, config, metadata)
         try:
             await cls._prepare(environments, seen)
-        except Exception:
-            await cls.sample_cleanup(task_name, config, environments, False)
+        except BaseException:  # also where the sample is cancelled
+            with anyio.CancelScope(shield=True):
+                await cls.sample_cleanup(task_name, config, environments, False)
             raise
         return environments
 
