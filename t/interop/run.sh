@@ -148,7 +148,7 @@ borrow() {
 # environment RELEASE: with what its requirements name, and nothing built from source.
 environment() {
   local requirements=$here/requirements-$1.txt new=$cache/.new-$1
-  rm -rf "$new" "${cache:?}/$1" && "$(python)" -m venv "$new" &&
+  rm -rf "$new" "$cache/${1:?}" && "$(python)" -m venv "$new" &&
     "$new/bin/python" "${install[@]}" -r "$requirements" &&
     "$new/bin/python" -m pip check &&
     cp "$requirements" "$new/requirements.txt" && mv "$new" "$cache/$1"
