@@ -10,7 +10,7 @@
 #                  and whether all are known
 #   make           build; then: make install PREFIX=/usr DESTDIR=...
 #   make static    the command as one file for each of HOSTS, which needs nothing but Linux
-#   make packages  of these, in dist/: tarball deb image sbom; and wheel, a target like them
+#   make packages  of these, in dist/: tarball deb image sbom wheel; each is a target, too
 #   make lint | house | fuzz | bench | bench-faults | payload-arches | cover | dist | clean
 #
 # STATIC=: link with the system's shared libraries; the default needs only libc at run time, and
@@ -160,7 +160,7 @@ $(STATICS): static-%: $(PAYLOADS)
 
 export RELEASE
 PACKAGES := tarball deb image sbom wheel
-packages: tarball deb image sbom
+packages: $(PACKAGES)
 
 $(PACKAGES): static static-$(NATIVE)
 	@for a in $(HOSTS); do SELF=build/host/$(NATIVE)/sbinject cmd/package/$@.sh $$a || exit 1; done

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """wheel.py --binary FILE --arch ARCH --release VERSION --output DIR: make the wheel.
 
-It holds the package here and the program sbinject for one architecture. The same input gives the
+With --licences FILE and --sbom FILE, it has what is linked into the program, too. It holds the package here and the program sbinject for one architecture. The same input gives the
 same bytes: times are fixed, and files are sorted. Needs nothing but Python's standard library.
 """
 
@@ -39,7 +39,7 @@ def tags(arch: str) -> list[str]:
     return [f"py3-none-{p}_{MACHINES[arch]}" for p in PLATFORMS.get(arch, ANY_LIBC)]
 
 
-def metadata(project: dict[str, Any], release: str) -> str:
+def metadata(project: dict[str, Any], release: str, licences: list[str]) -> str:
     lines = [
         "Metadata-Version: 2.4",
         f"Name: {project['name']}",
@@ -47,7 +47,7 @@ def metadata(project: dict[str, Any], release: str) -> str:
         f"Summary: {project['description']}",
         f"Keywords: {','.join(project['keywords'])}",
         f"License-Expression: {project['license']}",
-        "License-File: LICENSE",
+        *(f"License-File: {name}" for name in licences),
         *(f"Classifier: {one}" for one in project["classifiers"]),
         f"Requires-Python: {project['requires-python']}",
         *(f"Requires-Dist: {one}" for one in project["dependencies"]),
@@ -80,18 +80,28 @@ def checked_program(path: Path, arch: str) -> bytes:
     return data
 
 
-def contents(binary: Path, arch: str, release: str) -> dict[str, bytes]:
+def of_others(licences: Path | None, sbom: Path | None) -> dict[str, bytes]:
+    """What is said of the libraries in the program, by its path in the directory for such things."""
+    files = {"licenses/LICENSE": (HERE.parent.parent / "LICENSE").read_bytes()}
+    if licences:
+        files["licenses/THIRD-PARTY"] = licences.read_bytes()
+    if sbom:
+        files["sboms/sbinject.spdx.json"] = sbom.read_bytes()
+    return files
+
+
+def contents(binary: Path, arch: str, release: str, others: dict[str, bytes]) -> dict[str, bytes]:
     """All files but RECORD, by their path in the wheel."""
     project = tomllib.loads((HERE / "pyproject.toml").read_text())["project"]
     info = f"{PACKAGE}-{release}.dist-info"
     sources = [p for p in (HERE / PACKAGE).iterdir() if p.suffix in (".py", ".tsv", ".typed")]
     files = {f"{PACKAGE}/{path.name}": path.read_bytes() for path in sources}
     files[f"{PACKAGE}/bin/sbinject"] = checked_program(binary, arch)
-    files[f"{info}/METADATA"] = metadata(project, release).encode()
+    licences = [path.rpartition("/")[2] for path in others if path.startswith("licenses/")]
+    files[f"{info}/METADATA"] = metadata(project, release, licences).encode()
     files[f"{info}/WHEEL"] = wheel_file(arch).encode()
     files[f"{info}/entry_points.txt"] = entry_points(project).encode()
-    files[f"{info}/licenses/LICENSE"] = (HERE.parent.parent / "LICENSE").read_bytes()
-    return files
+    return {**files, **{f"{info}/{path}": data for path, data in others.items()}}
 
 
 def record(files: dict[str, bytes], path: str) -> bytes:
@@ -111,8 +121,7 @@ def write(path: Path, files: dict[str, bytes]) -> None:
             wheel.writestr(info, data, zipfile.ZIP_DEFLATED, 9)
 
 
-def build(binary: Path, arch: str, release: str, output: Path) -> Path:
-    files = contents(binary, arch, release)
+def build(files: dict[str, bytes], arch: str, release: str, output: Path) -> Path:
     name = f"{PACKAGE}-{release}.dist-info/RECORD"
     # As the format recommends, what describes the wheel comes last.
     ordered = dict(sorted(files.items(), key=lambda item: (".dist-info/" in item[0], item[0])))
@@ -132,9 +141,13 @@ def main() -> int:
     parser.add_argument("--arch", choices=MACHINES, required=True)
     parser.add_argument("--release", required=True)
     parser.add_argument("--output", type=Path, required=True)
-    arguments = parser.parse_args()
+    parser.add_argument("--licences", type=Path)
+    parser.add_argument("--sbom", type=Path)
+    given = parser.parse_args()
     try:
-        print(build(arguments.binary, arguments.arch, arguments.release, arguments.output))
+        others = of_others(given.licences, given.sbom)
+        files = contents(given.binary, given.arch, given.release, others)
+        print(build(files, given.arch, given.release, given.output))
     except (OSError, ValueError) as error:
         print(f"wheel.py: {error}", file=sys.stderr)
         return 1

@@ -4,5 +4,6 @@
 # shellcheck source=cmd/package/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-[ -f cmd/inspect-sbinject/wheel.py ] || die "no cmd/inspect-sbinject/wheel.py, which makes it"
-python3 cmd/inspect-sbinject/wheel.py --binary "$(built "$1")" --arch "$1" --release "$RELEASE" --output "$dist"
+sbom "$1" >"$tmp/sbom"
+python3 cmd/inspect-sbinject/wheel.py --binary "$(built "$1")" --arch "$1" --release "$RELEASE" \
+  --licences "build/host/$1/THIRD-PARTY" --sbom "$tmp/sbom" --output "$dist"
