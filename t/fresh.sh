@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# fresh.sh [--user] [--engine] [--with DIR] [SUITE [COMMAND]]: run a command in a fresh clone of this repository
+# fresh.sh [--user] [--engine[=NAME]] [--with DIR] [SUITE [COMMAND]]: run a command in a fresh clone of this repository
 # on a new minimal Debian, "make demo" on bookworm if not said: what a newcomer would see.
 #   --user     as a user with sudo, not as root
-#   --engine   where a Docker engine runs already (one of t/engines, lent for this)
+#   --engine   where a Docker engine runs already (one of t/engines, lent for this; docker20)
 #   --with DIR   with a copy of this directory in the clone
 # The system has apt, make, git and certificates, and nothing else. It has a root file system,
 # process ids and a /run of its own; kernel, network and /dev are this machine's. Its base is
@@ -102,23 +102,24 @@ finish() {
   trap '' INT TERM HUP EXIT
   [ -z "${child:-}" ] || kill "$child" 2>/dev/null || :
   wait
-  [ -z "${started:-}" ] || "$here/engines/engine.sh" stop docker20 >&2 || status=1
+  [ -z "${started:-}" ] || "$here/engines/engine.sh" stop "$engine" >&2 || status=1
   rm -rf --one-file-system "$work"
   exit "$status"
 }
 
 # lend_engine: set $socket.
 lend_engine() {
-  "$here/engines/engine.sh" status docker20 2>/dev/null || started=1
-  "$here/engines/engine.sh" start docker20 >&2
-  socket=$(engine_socket docker20)
+  "$here/engines/engine.sh" status "$engine" 2>/dev/null || started=1
+  "$here/engines/engine.sh" start "$engine" >&2
+  socket=$(engine_socket "$engine")
 }
 
 options() {
   while [ $# -gt 0 ]; do
     case $1 in
     --user) user=newcomer ;;
-    --engine) engine=1 ;;
+    --engine) engine=docker20 ;;
+    --engine=*) engine=${1#*=} ;;
     --with) with=${2:?--with needs a directory}; shift ;;
     -h | --help) usage; exit 0 ;;
     -*) usage >&2; exit 2 ;;
