@@ -370,7 +370,13 @@ static void test_user_resolve__refuses_what_engines_differ_about(void **state)
 		"99999999999999999999"};
 	static const char *const lines[] = {"a:x:5", "a:x:5:6:::", ":x:5:6::/:", "#a:x:5:6::/:x",
 		"+:x:5:6::/:x", "a:x:x:6::/:x", "a:x:5:-6::/:x", "a:x:4294967294:6::/:x",
-		"a:x:5:6::/:x:y", "a:x:5:6::home:x"};
+		"a:x:5:6::/:x:y", "a:x:5:6::home:x",
+		"\xc2\xa0"
+		"a:x:5:6::/:x",
+		"\ra:x:5:6::/:x"};
+	static const char *const members[] = {
+		"own:x:8:b\r\n", "own:x:8:b \n", "own:x:8:b\xc2\xa0", "own:x:8:b\v\n"};
+	static char many[70000];
 	static const char *const twice[] = {"8", NULL}, *const absent[] = {"absent", NULL};
 
 	(void)state;
@@ -386,6 +392,25 @@ static void test_user_resolve__refuses_what_engines_differ_about(void **state)
 	}
 	put_both("b:x:7:8::/b:/x\n", "odd\n");
 	assert_string_equal(resolve("b", NULL, true), "");
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		put(group, members[i], strlen(members[i]));
+		assert_string_equal(resolve("b", NULL, false), "");
+	}
+	/* what is left out, or not a file of lines at all */
+	snprintf(many, sizeof(many), "own:x:8:%066000d,b\n", 0);
+	put(group, many, strlen(many));
+	assert_string_equal(resolve("b", NULL, false), "");
+	put_both("b:x:0:0::/:/x\n", "");
+	assert_string_equal(resolve("b", NULL, false), "0:0 /");
+	put(passwd, "b:x:7:8::/\0:/x\nb:x:0:0::/:/x\n", 29);
+	assert_string_equal(resolve("b", NULL, false), "");
+	unlink(passwd);
+	assert_int_equal(symlink(passwd, passwd), 0);
+	assert_string_equal(resolve("7", NULL, false), "");
+	unlink(passwd);
+	assert_int_equal(mkdir(passwd, 0700), 0);
+	assert_string_equal(resolve("7", NULL, false), "");
+	assert_int_equal(rmdir(passwd), 0);
 }
 
 int main(void)

@@ -28,6 +28,7 @@ int lines_open(struct lines *lines, const char *path)
 
 	*lines = (struct lines){.fd = io_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0),
 		.left = FILE_MAX};
+	lines->left_out = lines->fd != -ENOENT && lines->fd != -ENOTDIR;
 	if (lines->fd == -ENOENT || lines->fd == -ENOTDIR || lines->fd == -ELOOP ||
 		lines->fd == -ENXIO)
 		return 1;
@@ -42,6 +43,7 @@ int lines_open(struct lines *lines, const char *path)
 		lines_close(lines);
 		return 1;
 	}
+	lines->left_out = false;
 	return 0;
 }
 
@@ -93,11 +95,12 @@ int lines_next(struct lines *lines, char **ret)
 			return 1;
 		}
 		if (line) {
+			lines->left_out = true;
 			skipping = false;
 			continue;
 		}
 		if (lines->len - lines->at == LINE_MAX_LEN) {
-			skipping = true;
+			skipping = lines->left_out = true;
 			lines->at = lines->len;
 		}
 		n = fill(lines);
@@ -105,6 +108,7 @@ int lines_next(struct lines *lines, char **ret)
 			return (int)n;
 		if (n > 0)
 			continue;
+		lines->left_out |= lines->left == 0;
 		/* the end: what is left has no newline, and room for the one we add */
 		if (skipping || lines->left == 0 || lines->len == 0 || lines->len == LINE_MAX_LEN)
 			return 0;

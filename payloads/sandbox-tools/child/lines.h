@@ -13,12 +13,14 @@ struct lines {
 	size_t left; /* bytes of the file that may still be read */
 	char *data;
 	size_t len, at;
+	bool left_out; /* something that is there, and is no line */
 };
 
-/* 0, 1 when there is no such regular file, -errno. */
+/* 0, 1 when there is no such regular file ('left_out': but something else), -errno. */
 int lines_open(struct lines *lines, const char *path);
 /* The next complete line, as a string: 1, 0 at the end, -errno. A line the end of file cuts off
-   counts; one that is very long or has a NUL byte inside is skipped. */
+   counts; one that is very long or has a NUL byte inside is left out, and so is what comes after
+   very many bytes. */
 int lines_next(struct lines *lines, char **ret);
 void lines_close(struct lines *lines);
 /* Cuts a line at its colons: the number of fields, the last one with all the rest. */

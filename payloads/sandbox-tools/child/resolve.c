@@ -44,15 +44,22 @@ static int fail_odd(struct search *search)
 	return fail_set(search->fail, "%s has lines that engines read differently", search->path);
 }
 
+/* No blank of any script, which engines cut off at both ends of a line. */
+static bool is_plain(char c)
+{
+	return c > ' ' && c <= '~';
+}
+
 static int take_line(struct search *search, char *line, take_fn take)
 {
 	char *fields[LINES_FIELDS];
 
 	if (!line[0])
 		return 0;
-	if (lines_split(line, fields) != search->fields ||
-		strpbrk(fields[0], " \t#+-") == fields[0] || !fields[0][0] ||
-		strchr(fields[search->fields - 1], ':') || strlen(fields[0]) >= NAME_MAX_LEN)
+	if (!is_plain(line[0]) || !is_plain(line[strlen(line) - 1]) ||
+		lines_split(line, fields) != search->fields || !fields[0][0] ||
+		strchr("#+-", fields[0][0]) || strchr(fields[search->fields - 1], ':') ||
+		strlen(fields[0]) >= NAME_MAX_LEN)
 		return fail_odd(search);
 	return take(search, fields);
 }
@@ -65,7 +72,7 @@ static int read_lines(struct search *search, take_fn take)
 	int r = lines_open(&lines, search->path), taken = 0;
 
 	if (r > 0)
-		return 0;
+		return lines.left_out ? fail_odd(search) : 0;
 	while (r == 0 && taken == 0 && (r = lines_next(&lines, &line)) > 0) {
 		taken = take_line(search, line, take);
 		r = 0;
@@ -73,6 +80,8 @@ static int read_lines(struct search *search, take_fn take)
 	lines_close(&lines);
 	if (r < 0)
 		return fail_sys(search->fail, r, "cannot read %s", search->path);
+	if (lines.left_out)
+		return fail_odd(search);
 	return taken < 0 ? -1 : 0;
 }
 
