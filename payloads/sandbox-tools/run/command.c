@@ -181,13 +181,15 @@ static int read_input(struct command *command, struct fail *fail)
 
 /* ---- what is executed ---- */
 
-/* 1: it is that one, 0: go on, -1 with 'fail'. */
-static int try_file(const char *path, struct fail *fail)
+/* 1: it is that one, 0: go on, -1 with 'fail'. Where we may not look, the user perhaps may. */
+static int try_file(const struct command *command, struct fail *fail)
 {
+	const char *path = command->file;
 	struct stat st;
 
 	if (stat(path, &st) < 0)
-		return errno == ENOENT || errno == ENOTDIR || errno == EACCES
+		return errno == ENOENT || errno == ENOTDIR ||
+				       (errno == EACCES && !command->switches)
 			       ? 0
 			       : fail_sys(fail, errno, "cannot look at '%.200s'", path);
 	return !S_ISDIR(st.st_mode) && (st.st_mode & 0111);
@@ -205,7 +207,7 @@ static int look_in(struct command *command, const char *dir, size_t len, struct 
 	if (!command->file)
 		return fail_set(fail, "out of memory");
 	snprintf(command->file, size, "%.*s/%s", (int)len, dir, command->argv[0]);
-	return try_file(command->file, fail);
+	return try_file(command, fail);
 }
 
 static int find_file(struct command *command, struct fail *fail)
