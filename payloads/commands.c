@@ -2,6 +2,7 @@
 #include "payloads/commands.h"
 
 #include "payloads/lib/wire.h"
+#include "recon/place.h"
 
 #include <string.h>
 
@@ -43,17 +44,33 @@ static json_t *added_groups(const struct eng_container *container)
 	return json_is_array(groups) ? json_incref(groups) : json_array();
 }
 
-/* What other users get differs from one release to the next. */
-static bool is_newer_podman(const struct plan *plan)
+/* Docker looks users up in the container's own files, and not in what is mounted over them. */
+static bool has_other_users(const struct plan *plan)
 {
-	return eng_client_kind(plan->client) == ENG_PODMAN &&
-	       strncmp(eng_client_version(plan->client), "4.", 2) != 0;
+	return eng_client_kind(plan->client) == ENG_DOCKER &&
+	       (recon_is_mounted(&plan->container, "/etc/passwd") ||
+		       recon_is_mounted(&plan->container, "/etc/group"));
+}
+
+/* What other users get in Podman differs from one release to the next. */
+static bool knows_default_only(const struct plan *plan)
+{
+	return has_other_users(plan) ||
+	       (eng_client_kind(plan->client) == ENG_PODMAN &&
+		       strncmp(eng_client_version(plan->client), "4.", 2) != 0);
 }
 
 /*
- * Podman decides when it makes a container what groups and capabilities its user has, and does not
- * say.
+ * Why the default user cannot be had, or NULL. Podman decides when it makes a container what groups
+ * and capabilities that user has, and does not say.
  */
+static const char *why_refused(const struct plan *plan)
+{
+	if (eng_client_kind(plan->client) != ENG_DOCKER)
+		return "only Podman knows what its default user has";
+	return has_other_users(plan) ? "a mount hides the users that Docker knows" : NULL;
+}
+
 static json_t *describe(const struct plan *plan)
 {
 	const struct eng_container *container = &plan->container;
@@ -63,11 +80,10 @@ static json_t *describe(const struct plan *plan)
 	return json_pack("{s:s, s:s*, s:s*, s:o*, s:b, s:b, s:o*, s:i}", WIRE_RUN_CWD,
 		*container->cwd ? container->cwd : "/", WIRE_RUN_USER,
 		is_docker && !is_itself ? container->user : NULL, WIRE_RUN_REFUSED,
-		is_docker || is_itself ? NULL : "only Podman knows what its default user has",
-		WIRE_RUN_GROUPS, is_docker ? added_groups(container) : json_array(),
-		WIRE_RUN_LISTS_GID, (int)is_docker, WIRE_RUN_DEFAULT, (int)is_newer_podman(plan),
-		WIRE_RUN_HAS_HOME, sets_home(plan), WIRE_RUN_SETTLE,
-		is_docker ? (int)SETTLE_MS : 0);
+		is_itself ? NULL : why_refused(plan), WIRE_RUN_GROUPS,
+		is_docker ? added_groups(container) : json_array(), WIRE_RUN_LISTS_GID,
+		(int)is_docker, WIRE_RUN_DEFAULT, (int)knows_default_only(plan), WIRE_RUN_HAS_HOME,
+		sets_home(plan), WIRE_RUN_SETTLE, is_docker ? (int)SETTLE_MS : 0);
 }
 
 int commands_describe(const struct plan *plan, struct commands *ret, struct sb_err *err)

@@ -140,6 +140,11 @@ static size_t mount_depth(const struct eng_container *container, const char *dir
 	return depth;
 }
 
+bool recon_is_mounted(const struct eng_container *container, const char *path)
+{
+	return mount_depth(container, path) > 0;
+}
+
 /* Of several at one place we do not know which is on top: each has to do. */
 static const char *why_not_mounts(
 	const struct eng_container *container, enum eng_kind engine, const char *dir, size_t depth)

@@ -38,4 +38,7 @@ struct recon_home {
 int recon_home(const struct eng_container *container, enum eng_kind engine, struct recon_home *ret,
 	struct sb_err *err) sb_must_check;
 
+/* Is a mount that the engine lists at that path, or above it? */
+bool recon_is_mounted(const struct eng_container *container, const char *path);
+
 #endif

@@ -54,6 +54,8 @@ static void describe(const struct row *row)
 #define DOCKER(home)                                                                             \
 	"\"only_default\": false, \"lists_gid\": true, \"settle_ms\": 2000, \"has_home\": " home \
 	", \"groups\": "
+#define MOUNT(path) "}, \"Mounts\": [{\"Type\": \"bind\", \"Destination\": \"" path "\"}]}"
+#define OTHER_USERS "\"has_home\": false, \"lists_gid\": true, \"settle_ms\": 2000, \"groups\": []"
 #define PODMAN "\"only_default\": false, \"lists_gid\": false, \"settle_ms\": 0, \"groups\": []"
 #define REFUSED "\"refused\": \"only Podman knows what its default user has\", "
 
@@ -86,10 +88,34 @@ static void test_commands_describe__tells_what_only_the_engine_knows(void **stat
 		describe(&rows[i]);
 }
 
+static void test_commands_describe__knows_what_hides_users(void **state)
+{
+	static const struct row rows[] = {
+		{ENG_DOCKER, "", MOUNT("/etc/passwd"), false,
+			"{\"cwd\": \"/\", \"only_default\": true, " OTHER_USERS "}", true},
+		{ENG_DOCKER, "agent", MOUNT("/etc"), true,
+			"{\"cwd\": \"/\", \"only_default\": true, " OTHER_USERS "}", false},
+		{ENG_DOCKER, "agent", MOUNT("/etc/group"), false,
+			"{\"cwd\": \"/\", \"user\": \"agent\", \"refused\": \"a mount hides the users "
+			"that Docker knows\", \"only_default\": true, " OTHER_USERS "}",
+			false},
+		{ENG_DOCKER, "agent", MOUNT("/etc/group.d"), false,
+			"{\"cwd\": \"/\", \"user\": \"agent\", \"only_default\": false, " OTHER_USERS
+			"}",
+			false},
+		{ENG_PODMAN, "", MOUNT("/etc/passwd"), false, "{\"cwd\": \"/\", " PODMAN "}", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		describe(&rows[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_commands_describe__tells_what_only_the_engine_knows),
+		cmocka_unit_test(test_commands_describe__knows_what_hides_users),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
