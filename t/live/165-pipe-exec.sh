@@ -15,6 +15,7 @@ pipes() {
   local name id
   name=$(unique "exec-$points")
   id=$(ctr_create "$ENGINE" "$1" "$name" "$2" "$3")
+  [ -z "$prepare" ] || ctr_exec "$ENGINE" "$id" sh -c "$prepare" 2>&1
   "$SBINJECT" -q $graft "$name" 2>&1
   python3 "$top/t/live/exec.py" "$(engine_socket "$ENGINE")" "$id" "$SBINJECT" "${@:4}" 2>&1 | paste -sd, | sed 's/,/, /g'
   ctr_rm "$ENGINE" "$id"
@@ -23,7 +24,7 @@ pipes() {
 # same NAME IMAGE HOST CONFIG REFUSED: of the probe as several users, those that are refused
 same() { is "$1: as the engine does it, or refused" "$(pipes "$2" "$3" "$4" probe root 4321:55 games games:audio home)" "$(for c in $5; do printf '%s: refused, ' "$c"; done)end: 0"; }
 
-graft='' others='4321:55 games games:audio home' unstarted=
+graft='' prepare='' others='4321:55 games games:audio home' unstarted=
 for c in 'no program' 'no path' directory 'no format' 'no cwd' 'relative cwd' 'no user' 'no group' 'no id' 'no name' 'no PATH' 'PATH from .'; do
   unstarted="$unstarted$c: engine, "
 done
@@ -76,6 +77,23 @@ same 'limits' bookworm '{"Ulimits":[{"Name":"nofile","Soft":200,"Hard":200},{"Na
 [[ $ENGINE = *-userns ]] || same "the host's processes" bookworm '{"PidMode":"host"}' '{}' "$elsewhere"
 same 'no seccomp' bookworm '{"SecurityOpt":["seccomp=unconfined"]}' '{}' "$elsewhere"
 same "root's group" bookworm '{}' '{"User":"0:5"}' "$default $elsewhere"
+case $ENGINE in
+docker*)
+  # what root cannot see the user may run
+  is 'root without rights over files' "$(pipes bookworm '{"CapDrop":["DAC_OVERRIDE","DAC_READ_SEARCH"]}' '{}' 'own in PATH' 'first in PATH')" \
+    'own in PATH: refused, end: 0'
+  # files of users that Docker and others read differently, and those that Docker does not read
+  prepare='printf "more:x:77:games\r\n" >>/etc/group'
+  same 'group with a CR' bookworm '{}' '{}' 'root 4321:55 games'
+  prepare='printf "more:x:77:%070000d,games\n" 0 >>/etc/group'
+  same 'long group' bookworm '{}' '{}' 'root 4321:55 games'
+  prepare='sed -i "/^games:/d" /etc/passwd; printf "games:x:5:60:\0:/usr/games:x\ngames:x:0:0::/:x\n" >>/etc/passwd'
+  same 'NUL in passwd' bookworm '{}' '{}' "$others"
+  prepare='sed -i "/^games:/d" /etc/passwd; echo games:x:77:78::/:x >>/etc/passwd'
+  same 'users from a volume' bookworm "{\"Binds\":[\"$(unique etc):/etc\"]}" '{}' "root $others"
+  prepare=''
+  ;;
+esac
 graft=--graft
 same 'read-only' bookworm '{"ReadonlyRootfs":true,"Tmpfs":{"/tmp":""}}' '{"WorkingDir":"/tmp"}' "$elsewhere"
 done_testing

@@ -48,6 +48,7 @@ CASES = {
     "no file in PATH": (["d"], {"env": {"PATH": "/tmp/x/a:/tmp/x/b"}}),
     "relative": (["./t"], {"cwd": "/tmp/x/b"}),
     "below": (["b/t"], {"cwd": "/tmp/x"}),
+    "own in PATH": (["t"], {"env": {"PATH": "/tmp/x/o:/tmp/x/b"}, "user": "4321"}),
     "closed cwd": (["pwd"], {"cwd": "/tmp/x/c", "user": "4321"}),
     "link cwd": (["sh", "-c", "pwd; /bin/pwd"], {"cwd": "/tmp/x/l"}),
     "no program": (["nonesuch"], {}),
@@ -63,8 +64,9 @@ CASES = {
     "no PATH": (["true"], {"env": {"PATH": ""}}),
     "PATH from .": (["t"], {"cwd": "/tmp/x/b", "env": {"PATH": ":/bin"}}),
 }
-PREPARE = r"""mkdir -p /tmp/x/a/d /tmp/x/b /tmp/x/c; cd /tmp/x; ln -s b l
+PREPARE = r"""mkdir -p /tmp/x/a/d /tmp/x/b /tmp/x/c /tmp/x/o; cd /tmp/x; ln -s b l
 printf '#!/bin/sh\necho a\n' >a/t; printf '#!/bin/sh\necho b\n' | tee b/t b/d >/dev/null; chmod 755 b/t b/d
+printf '#!/bin/sh\necho o\n' >o/t; chmod 755 o/t; chmod 700 o; chown 4321 o
 echo 'echo n' >n; chmod 755 n; chmod 700 c"""
 
 
