@@ -53,7 +53,7 @@ jq -n -c --argjson config "$(described config.v1+json "$config")" \
   layers: [$layer], annotations: $labels}' >"$tmp/manifest"
 manifest=$(blob "$tmp/manifest")
 
-# "localhost/" is what engines of any kind take for a name of their own
+# With "localhost/", the name is the same for all engines, and none looks for it elsewhere.
 printf '{"imageLayoutVersion": "1.0.0"}' >"$layout/oci-layout"
 jq -n -c --argjson manifest "$(described manifest.v1+json "$manifest")" --arg arch "$1" --arg release "$RELEASE" '{
   schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json",
@@ -63,6 +63,6 @@ jq -n -c --argjson manifest "$(described manifest.v1+json "$manifest")" --arg ar
 # as "docker save" writes it, for engines that know nothing else
 jq -n -c --arg config "$config" --arg layer "$layer" --arg release "$RELEASE" '[{
   Config: "blobs/sha256/\($config)", Layers: ["blobs/sha256/\($layer)"],
-  RepoTags: ["sbinject:\($release)", "sbinject:latest"]}]' >"$layout/manifest.json"
+  RepoTags: ["localhost/sbinject:\($release)"]}]' >"$layout/manifest.json"
 packed "$layout" >"$tmp/sbinject-$RELEASE-image-$1.tar"
 done_with "$tmp/sbinject-$RELEASE-image-$1.tar"

@@ -11,7 +11,7 @@
 release=$(sed -n 's/^RELEASE := //p' "$top/Makefile")
 file=$top/dist/sbinject-$release-image-$(dpkg --print-architecture).tar
 [ -f "$file" ] || { fail "the image is built" "'make image' does it"; done_testing; }
-image=sbinject:$release
+image=localhost/sbinject:$release
 socket=$(engine_socket "$ENGINE")
 case $ENGINE in
   podman*) engine=(podman --remote --url "$DOCKER_HOST") ;;
@@ -26,7 +26,7 @@ in_image() {
 
 run "${engine[@]}" load -i "$file"
 is 'loaded: exit code' "$rc" 0
-like 'loaded: its name' "$out" "sbinject:($release|latest)"
+like 'loaded: its name' "$out" "localhost/sbinject:${release//./\\.}\$"
 volume=$(unique state)
 name=$(unique web)
 id=$(ctr_create "$ENGINE" busybox "$name")
@@ -48,9 +48,7 @@ is 'remove: exit code' "$rc" 0
 in_image nosuch
 is 'no such container: exit code' "$rc" 4
 
-for one in "$image" sbinject:latest; do
-  run "${engine[@]}" image rm -f "$one"
-done
+run "${engine[@]}" image rm -f "$image"
 run "${engine[@]}" volume rm "$volume"
-is 'nothing of it is left' "$("${engine[@]}" images -q sbinject | wc -l)" 0
+is 'nothing of it is left' "$("${engine[@]}" images -q localhost/sbinject | wc -l)" 0
 done_testing
