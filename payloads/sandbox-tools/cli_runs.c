@@ -97,6 +97,18 @@ static int open_pair(int ends[2])
 	return 0;
 }
 
+static int fail_full(const struct runs *runs, struct fail *fail)
+{
+	if (runs->busy == RUNS_MAX)
+		return fail_code(fail, RPC_NOT_STARTED,
+			"not started: %u commands are under way, and %d may be", runs->busy,
+			RUNS_MAX);
+	return fail_code(fail, RPC_NOT_STARTED,
+		"not started: what %u commands have left behind has their outputs open, and no "
+		"more may do so",
+		RUNS_KEEPERS_MAX - runs->busy);
+}
+
 int runs_start(struct runs *runs, struct rpc_request *req, struct fail *fail)
 {
 	struct runs_one *one = find_free(runs);
@@ -107,9 +119,7 @@ int runs_start(struct runs *runs, struct rpc_request *req, struct fail *fail)
 	if (check(req->params, command_check, fail) < 0)
 		return -1;
 	if (!one)
-		return fail_code(fail, RPC_NOT_STARTED,
-			"not started: %u commands are under way, and %d may be", runs->busy,
-			RUNS_MAX);
+		return fail_full(runs, fail);
 	r = open_pair(ends);
 	if (r < 0)
 		return fail_code(fail, RPC_NOT_STARTED, "not started: no descriptor is free");

@@ -44,6 +44,9 @@ is 'what is left behind goes on' "$(c left_behind)" "False True 0 True (0, 0) Fa
 (0, b'x\\nlate\\n', b'') (0, 0)"
 is '256 at once, and one too many' "$(c many 256)" \
   "-32011 not started: 256 commands are under way, and 256 may be True {137} True {3} {3} {3} True True (0, 0)"
+touch go
+is '512 that leave something behind, and one too many' "$(c many_left 512)" \
+  "{0} -32011 not started: what 512 commands have left behind has their outputs open, and no more may do so True 0 (0, 0)"
 is 'floods' "$(c floods)" 'True {137} True {True} True 0 0 (0, 0)'
 is 'replies that nobody reads' "$(c unread)" 'True {3000000} (0, 0)'
 is 'one does not wait for another' "$(c at_once)" "[b'0\\n', b'1\\n', b'2\\n'] 137 (0, 0)"

@@ -257,6 +257,14 @@ def many(n):
     print(wait_for(lambda: not p.keepers()), len(os.listdir(f"/proc/{p.process.pid}/fd")) == fds, p.end())
 
 
+def many_left(n):
+    p = Pipe({"settle_ms": 1})
+    statuses = {p.shell("while [ -e go ]; do sleep 1; done &", cwd=os.getcwd())[0] for _ in range(int(n))}
+    print(statuses, *p.run("true"), end=" ")
+    os.remove("go")
+    print(wait_for(lambda: not p.keepers()), p.run("true")[0], p.end())
+
+
 def rss(pid):
     return int((read(f"/proc/{pid}/status") + "VmRSS: 0").split("VmRSS:")[1].split()[0])
 
