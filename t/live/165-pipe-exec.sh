@@ -21,6 +21,35 @@ pipes() {
   ctr_rm "$ENGINE" "$id"
 }
 
+# answered N: there are as many replies, or there is nobody to wait for
+answered() {
+  local i
+  for i in {1..2400}; do
+    [ "$(wc -l <"$tmp/changed")" -lt "$1" ] || return 0
+    sleep 0.05
+  done
+  diag "no reply after $i looks" >&2
+}
+
+# changed HOST CONFIG COMMAND: statuses of what the default user runs, before and after that command of root's
+changed() {
+  local name id call='{"jsonrpc":"2.0","id":1,"method":"run","params":{"argv":["true"]}}'
+  name=$(unique "exec-$points")
+  id=$(ctr_create "$ENGINE" bookworm "$name" "$1" "$2")
+  "$SBINJECT" -q "$name" 2>&1
+  : >"$tmp/changed"
+  {
+    echo "$call"
+    answered 1
+    exec_opts='{"User":"0:0"}' ctr_exec "$ENGINE" "$id" sh -c "$3" >&2
+    echo "$call"
+    answered 2
+  } | "$SBINJECT" pipe --exec "$name" >"$tmp/changed"
+  jq -r '.result.status // .error.code' "$tmp/changed" | xargs
+  rm "$tmp/changed"
+  ctr_rm "$ENGINE" "$id"
+}
+
 # same NAME IMAGE HOST CONFIG REFUSED: of the probe as several users, those that are refused
 same() { is "$1: as the engine does it, or refused" "$(pipes "$2" "$3" "$4" probe root 4321:55 games games:audio home)" "$(for c in $5; do printf '%s: refused, ' "$c"; done)end: 0"; }
 
@@ -46,7 +75,7 @@ case $ENGINE in
 podman*)
   # its environment is in no order, and it complains of input that is left
   out=$(sed 's/env: order, //; s/left input: [^,]*, //' <<<"$out")
-  refused='4321: refused, 4321:55: refused, games: refused, games:audio: refused, 5: refused, stdout again: refused, closed cwd: refused, '
+  refused='4321: refused, 4321:55: refused, games: refused, games:audio: refused, 5: refused, stdout again: refused, own in PATH: refused, closed cwd: refused, '
   [[ $ENGINE != podman5* ]] || refused="root: refused, ${refused/stdout/home: refused, stdout}"
   ;;
 *) refused= ;;
@@ -94,6 +123,10 @@ docker*)
   prepare=''
   ;;
 esac
+# a pipe is the user that it was made
+is 'users that are added' "$(changed '{"CapDrop":["ALL"]}' '{"User":"games"}' 'echo x:x:77:x >>/etc/group; echo x:x:77:77::/:x >>/etc/passwd')" '0 0'
+is 'a group that is added' "$(changed '{"CapDrop":["ALL"]}' '{"User":"games"}' 'echo x:x:77:games >>/etc/group')" '0 -32011'
+is 'a group that is changed' "$(changed '{"CapDrop":["ALL"]}' '{"User":"games"}' 'sed -i "s/^\(games:.*:5\):60:/\1:61:/" /etc/passwd')" '0 -32011'
 graft=--graft
 same 'read-only' bookworm '{"ReadonlyRootfs":true,"Tmpfs":{"/tmp":""}}' '{"WorkingDir":"/tmp"}' "$elsewhere"
 done_testing

@@ -96,7 +96,7 @@ static int read_user(struct command *command, const struct run_world *world, str
 	if (json_is_string(value) && !(wanted = string_of(value, fail)))
 		return -1;
 	if (!wanted)
-		return 0;
+		return run_world_check_itself(world, fail);
 	if (user_resolve(wanted, world->groups, world->lists_gid, &command->user, fail) < 0)
 		return -1;
 	if (world->is_hidden && command->user.uid == 0)

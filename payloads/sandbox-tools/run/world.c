@@ -2,6 +2,7 @@
 /* What commands begin with. */
 #include "payloads/sandbox-tools/run/world.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -80,6 +81,32 @@ static void take_home(struct run_world *world)
 	env->vars[env->count] = NULL;
 }
 
+/* By number, as the name is the engine's to know; its groups and home are the same by any name. */
+static bool find_itself(struct user *ret)
+{
+	struct fail fail = FAIL_INIT;
+	char uid[24];
+
+	snprintf(uid, sizeof(uid), "%u", geteuid());
+	return user_resolve(uid, NULL, false, ret, &fail) == 0;
+}
+
+int run_world_check_itself(const struct run_world *world, struct fail *fail)
+{
+	const struct user *then = &world->itself;
+	struct user now;
+	bool is_known = find_itself(&now);
+
+	if (!is_known && !world->knows_itself)
+		return 0;
+	if (is_known && world->knows_itself && now.gid == then->gid &&
+		now.group_count == then->group_count && strcmp(now.home, then->home) == 0 &&
+		memcmp(now.groups, then->groups, (size_t)now.group_count * sizeof(now.groups[0])) ==
+			0)
+		return 0;
+	return fail_set(fail, "what /etc/passwd and /etc/group say of the user has changed");
+}
+
 int run_world_open(struct run_world *world, const char *text, struct fail *fail)
 {
 	json_t *doc = json_loads(text, 0, NULL);
@@ -97,6 +124,7 @@ int run_world_open(struct run_world *world, const char *text, struct fail *fail)
 	world->may_add_home = !json_object_get(doc, WIRE_RUN_HAS_HOME);
 	world->settle_ms = (int)json_integer_value(json_object_get(doc, WIRE_RUN_SETTLE));
 	world->only_default = json_is_true(json_object_get(doc, WIRE_RUN_DEFAULT));
+	world->knows_itself = find_itself(&world->itself);
 	world->stream_mode = stream_mode();
 	world->is_hidden = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1;
 	world->mask = umask(077);

@@ -12,6 +12,7 @@
 
 #include "payloads/lib/fail.h"
 #include "payloads/sandbox-tools/child/child.h"
+#include "payloads/sandbox-tools/child/user.h"
 
 struct run_world {
 	json_t *doc;	      /* owned; strings are borrowed from it */
@@ -20,6 +21,8 @@ struct run_world {
 	bool may_add_home;    /* it may have added the one in 'env' */
 	const char *cwd;
 	const char *user;    /* who runs commands by default; NULL: as this process */
+	struct user itself;  /* what the container's files said of this process at its start */
+	bool knows_itself;   /* and they were as engines agree on */
 	const char *refused; /* why nobody can by default; NULL: nothing */
 	bool only_default;   /* what it gives to others is not known */
 	const char *odd;     /* why nobody can at all; NULL: nothing */
@@ -33,6 +36,9 @@ struct run_world {
 
 /* Reads what the caller knows, one JSON object (wire.h): 0, or -1 with 'fail'. */
 int run_world_open(struct run_world *world, const char *text, struct fail *fail);
+/* Would the engine still make this process what it is? 0, or -1 with 'fail': the files have
+ * changed. */
+int run_world_check_itself(const struct run_world *world, struct fail *fail);
 void run_world_close(struct run_world *world);
 
 #endif
