@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Coroutine
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,53 @@ async def channels(container: str) -> None:
     point("its process ends with it", not Path(f"/proc/{pid}").exists(), pid)
 
 
+PARTIAL = """\
+read -r a; read -r b; read -r c
+read -r go <{0}; printf '%s\\n' "$b"
+read -r go <{0}; printf '%s\\n' "$c"
+cat"""
+
+
+async def turns(directory: str) -> None:
+    """Whoever reads for all hands that on to one who waits, and not to one who cannot take it:
+    one that is about to say that it has given up, while a long request is being sent."""
+    fifo = Path(directory, f"go-{backend}")
+    os.mkfifo(fifo)
+    go = os.open(fifo, os.O_RDWR)
+    pretended = program(directory, f"partial-{backend}", PARTIAL.format(fifo))
+    channel = sbi.Channel("c", sbi.Options(program=pretended), commands=True)
+    given_up = anyio.CancelScope()
+    answered = {name: anyio.Event() for name in ("second", "third", "long")}
+
+    async def command() -> None:
+        with given_up:
+            await channel.run(["true"])
+
+    async def ask(name: str, **params: Any) -> None:
+        with suppress(sbi.ChannelBroken):
+            await channel.request(request("echo", 0, **params))
+            answered[name].set()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(command)
+        await anyio.wait_all_tasks_blocked()
+        for name, text in ("second", ""), ("third", ""), ("long", "x" * 1000000):
+            group.start_soon(lambda name=name, text=text: ask(name, text=text))
+            await anyio.wait_all_tasks_blocked()
+        given_up.cancel()
+        await anyio.wait_all_tasks_blocked()
+        seen = []
+        for name in "second", "third", "long":
+            os.write(go, b"go\n")
+            with anyio.move_on_after(20):
+                await answered[name].wait()
+            seen.append(answered[name].is_set())
+        point("a reply is read, whoever else gives up or is still sending", all(seen), seen)
+        group.cancel_scope.cancel()
+    await channel.close()
+    os.close(go)
+
+
 def pipe_of(channel: sbi.Channel) -> int:
     assert channel._connection
     return channel._connection.process.pid
@@ -224,6 +272,7 @@ async def main() -> None:
             await containers(running, stopped, directory)
             await impostors(directory)
             await endings(directory)
+            await turns(directory)
             await sandboxes()
             await channels(running)
         docker("rm", "--force", running)

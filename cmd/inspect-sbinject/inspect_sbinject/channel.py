@@ -99,6 +99,7 @@ class _Connection:
             os.set_blocking(file.fileno(), False)
         self.received = bytearray()
         self.waiters: dict[int, _Waiter] = {}
+        self.asleep: dict[_Waiter, None] = {}  # those of them that somebody else reads for
         self.last_id = 0
         self.error: SbinjectError | None = None
         self.answered = False
@@ -114,36 +115,40 @@ class _Connection:
 
     async def wait(self, waiter: _Waiter) -> None:
         """Until it is done; whoever finds nobody reading reads for all."""
-        while not waiter.done:
-            if self.reading:
-                await self._be_woken(waiter)
-                continue
-            self.reading = True
-            try:
-                while not waiter.done and not self.error:
-                    await anyio.wait_readable(self.stdout.fileno())
-                    await self._read()
-            finally:
-                self.reading = False
-                self._wake_another(waiter)
-            if self.error and not waiter.done:
-                waiter.finish(error=self.error)
+        try:
+            while not waiter.done:
+                if self.reading:
+                    await self._sleep(waiter)
+                else:
+                    await self._read_for(waiter)
+        finally:
+            # However this one leaves, it may be the one whose turn it was.
+            if not self.reading:
+                self._wake_one()
 
-    async def _be_woken(self, waiter: _Waiter) -> None:
+    async def _sleep(self, waiter: _Waiter) -> None:
+        waiter.event = anyio.Event()
+        self.asleep[waiter] = None
         try:
             await waiter.event.wait()
-        except BaseException:
-            if not self.reading:  # it was this one's turn
-                self._wake_another(waiter)
-            raise
-        if not waiter.done:
-            waiter.event = anyio.Event()
+        finally:
+            del self.asleep[waiter]
 
-    def _wake_another(self, but: _Waiter) -> None:
-        for waiter in self.waiters.values():
-            if waiter is not but and not waiter.done:
-                waiter.event.set()
-                return
+    def _wake_one(self) -> None:
+        for waiter in self.asleep:
+            waiter.event.set()
+            return
+
+    async def _read_for(self, waiter: _Waiter) -> None:
+        self.reading = True
+        try:
+            while not waiter.done and not self.error:
+                await anyio.wait_readable(self.stdout.fileno())
+                await self._read()
+        finally:
+            self.reading = False
+        if self.error and not waiter.done:
+            waiter.finish(error=self.error)
 
     async def _read(self) -> None:
         try:
