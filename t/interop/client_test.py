@@ -20,6 +20,7 @@ import anyio
 import anyio.to_thread
 import inspect_sbinject as sbi
 from inspect_sbinject import client
+from inspect_sbinject.channel import REQUEST_MAX
 
 SBINJECT = os.environ["SBINJECT"]
 RULES = """\
@@ -241,6 +242,24 @@ async def turns(directory: str) -> None:
     os.close(go)
 
 
+async def refusals(directory: str) -> None:
+    """What cannot be asked, and what is no answer."""
+    deep = program(directory, "deep", "read -r a; printf '%100000s\\n' | tr ' ' '['; exec cat")
+    channel = sbi.Channel("c", sbi.Options(program=deep))
+    async with anyio.create_task_group() as group:
+        for n in range(2):
+            name = f"a reply of many brackets is an error of all that wait, {n}"
+            group.start_soon(raises, name, sbi.ProtocolError, channel.call("version"))
+    await channel.close()
+    missing = sbi.Channel("c", sbi.Options(program=f"{directory}/missing"))
+    await raises("a channel without a program", sbi.SbinjectError, missing.call("version"))
+    echo = sbi.Options(program=program(directory, "echo", "exec cat"))
+    channel = sbi.Channel("c", echo, commands=True)
+    long = channel.run(["cat"], input=bytes(REQUEST_MAX))
+    await raises("a command with too long an input is not started", sbi.NotStarted, long)
+    await channel.close()
+
+
 def pipe_of(channel: sbi.Channel) -> int:
     assert channel._connection
     return channel._connection.process.pid
@@ -273,6 +292,7 @@ async def main() -> None:
             await impostors(directory)
             await endings(directory)
             await turns(directory)
+            await refusals(directory)
             await sandboxes()
             await channels(running)
         docker("rm", "--force", running)

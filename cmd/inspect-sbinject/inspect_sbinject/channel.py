@@ -190,7 +190,7 @@ class _Connection:
         else:
             try:
                 id = json.loads(line).get("id")
-            except (ValueError, AttributeError):
+            except (ValueError, AttributeError, RecursionError):
                 self.fail(ProtocolError(f"{self.container}: a reply is not JSON", self.container))
                 return
         # One of somebody who has given up is nobody's.
@@ -305,16 +305,23 @@ class Channel:
                 connection.end(0)
             more = ["--exec"] if self.commands else []
             argv = [*self.options.argv("pipe", *more), "--", self.container]
-            connection = self._connection = _Connection(argv, self.container)
+            try:
+                connection = self._connection = _Connection(argv, self.container)
+            except OSError as error:
+                raise SbinjectError(
+                    f"{self.container}: cannot run '{argv[0]}': {error.strerror}", self.container
+                ) from error
         return connection
 
-    async def _ask(self, make: Callable[[int], bytes]) -> tuple[_Connection, int, _Waiter]:
+    async def _ask(
+        self, make: Callable[[int], bytes], too_long: type[SbinjectError] = SbinjectError
+    ) -> tuple[_Connection, int, _Waiter]:
         connection = self._open()
         id, waiter = connection.add()
         data = make(id)
         if len(data) > REQUEST_MAX:
             del connection.waiters[id]
-            raise SbinjectError(
+            raise too_long(
                 f"{self.container}: a request of {len(data)} bytes is too long", self.container
             )
         try:
@@ -389,7 +396,9 @@ class Channel:
             raise NotStarted("this channel is not for commands", self.container)
         if keep > KEEP_MAX:
             raise NotStarted(f"more than {KEEP_MAX} bytes of output are wanted", self.container)
-        connection, id, waiter = await self._ask(lambda id: _line({**request, "id": id}))
+        connection, id, waiter = await self._ask(
+            lambda id: _line({**request, "id": id}), too_long=NotStarted
+        )
         try:
             await connection.wait(waiter)
         finally:
