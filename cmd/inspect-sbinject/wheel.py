@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """wheel.py --binary FILE --arch ARCH --release VERSION --output DIR: make the wheel.
 
-With --licences FILE and --sbom FILE, it has what is linked into the program, too. It holds the package here and the program sbinject for one architecture. The same input gives the
-same bytes: times are fixed, and files are sorted. Needs nothing but Python's standard library.
+It holds the package here and the program sbinject for one architecture; with --licences FILE and
+--sbom FILE, also what is linked into the program. The same input gives the same bytes: times are
+fixed, and files are sorted. Needs nothing but Python's standard library.
 """
 
 import argparse
