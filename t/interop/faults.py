@@ -7,7 +7,6 @@ engine for it and for the docker command. Works in the current directory.
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -25,6 +24,8 @@ from inspect_ai.model import get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import text_editor
 from inspect_ai.util import sandbox
+from inspect_sbinject import switch
+from inspect_sbinject.channels import TOOLS_CLI
 
 from evals import PROVIDER, SWITCHED, Points
 
@@ -197,6 +198,29 @@ async def busy() -> object:
     return "done"
 
 
+async def docker_missing() -> object:
+    """While a tool is called."""
+    path = os.environ["PATH"]
+    os.environ["PATH"] = "/nowhere"
+    try:
+        return "root:" in str(await edit())
+    except Exception as error:
+        return type(error).__name__
+    finally:
+        os.environ["PATH"] = path
+
+
+async def planted() -> object:
+    """A program of the agent's does not make a user root."""
+    await sandbox().exec(["cp", "/bin/sh", "/tmp/sh"])
+    await sandbox().write_file("/tmp/id", "#!/tmp/sh\necho 0\n")
+    await sandbox().exec(["chmod", "755", "/tmp/id"])
+    request = {"jsonrpc": "2.0", "method": "text_editor", "id": 1}
+    request["params"] = {"command": "create", "path": "/tmp/new", "file_text": "new"}
+    await sandbox().exec([TOOLS_CLI, "exec"], input=json.dumps(request))
+    return (await sandbox().exec(["stat", "-c", "%u", "/tmp/new"])).stdout.strip()
+
+
 async def output_cut() -> object:
     """The last bytes count, as docker exec keeps them."""
     result = await sandbox().exec(["sh", "-c", "seq 1 200000; echo e >&2; exit 3"])
@@ -264,6 +288,65 @@ def judge_refusals(points: Points, route: str) -> None:
     points.add("and nothing is left", not projects(), projects())
 
 
+    os.environ["INSPECT_SBINJECT"] = "1"
+    log = run("switch", docker_missing)
+    del os.environ["INSPECT_SBINJECT"]
+    ok = seen(log) == ["SandboxInjectionError"]
+    points.add("without a docker command, the sample fails: the model is not told", ok, seen(log))
+
+
+def judge_user(points: Points, route: str) -> None:
+    path = "/tmp:/usr/bin:/bin"
+    log = run(route, planted, service={**SERVICE, "user": "1234", "environment": {"PATH": path}})
+    name = "a program that the agent put into its PATH does not make it root"
+    points.add(name, seen(log) == ["1234"], (seen(log), errors(log)))
+
+
+SLOWLY = """\
+case $* in *--output=*) ;; *) exec {0} "$@" ;; esac
+for last; do :; done
+out=${{last#--output=}}
+mkdir "$out/.new"
+{0} "${{@:1:$#-1}}" "--output=$out/.new"
+mv "$out/.new/"*-amd64-v* "$out"
+read -r go <{1}
+mv "$out/.new/"* "$out"
+rmdir "$out/.new"
+"""
+
+
+def judge_artifact(points: Points, route: str) -> None:
+    """Another sample wants a program while they are being written."""
+    fifo = Path("go").absolute()
+    os.mkfifo(fifo)
+    go = os.open(fifo, os.O_RDWR)
+    slow = Path("slow").absolute()
+    slow.write_text("#!/bin/bash\n" + SLOWLY.format(SBINJECT, fifo))
+    slow.chmod(0o755)
+    got: list[str] = []
+
+    async def want() -> None:
+        try:
+            got.append((await switch._artifact("arm64", False))[0])
+        except Exception as error:
+            got.append(str(error))
+
+    async def both() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(want)
+            while not list(Path(switch._directory().name).rglob("*-amd64-v*")):
+                await anyio.sleep(0.05)
+            group.start_soon(want)
+            os.write(go, b"go\ngo\n")
+
+    os.environ["SBINJECT"] = str(slow)
+    anyio.run(both)
+    os.environ["SBINJECT"] = SBINJECT
+    os.close(go)
+    ok = len(got) == 2 and all(name.startswith("sbinject-arm64-") for name in got)
+    points.add("two samples at a time want our program for others than docker", ok, got)
+
+
 def judge_many(points: Points, route: str) -> None:
     log = run(route, busy, count=50, max_samples=10, max_sandboxes=10)
     done = seen(log).count("done")
@@ -313,7 +396,8 @@ def main(route: str, only: str = "") -> int:
         print(seen(log), errors(log))
         return 0
     points = Points(f"inspect_ai {inspect_ai.__version__}, {route}, faults")
-    for judge in judge_kills, judge_ends, judge_refusals, judge_many, judge_contract:
+    judges = [judge_kills, judge_ends, judge_refusals, judge_user, judge_many, judge_contract]
+    for judge in [*judges, judge_artifact]:
         judge(points, route)
     if route == "exec":
         judge_exec(points, route)
@@ -321,5 +405,4 @@ def main(route: str, only: str = "") -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(main(*sys.argv[1:]))

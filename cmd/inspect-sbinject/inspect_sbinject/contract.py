@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from .client import CLIENT
+from .errors import SbinjectError
 from .program import program
 
 INSIST = "INSPECT_SBINJECT_CONTRACT"
@@ -84,9 +85,14 @@ def complaint(docker: bool) -> str | None:
 def client() -> str:
     """Who calls, for sbinject: a release that it does not know yet, with files that are known, is
     like the newest that it knows."""
-    listed = subprocess.run(
-        [program(), "hosts", "--json"], check=True, capture_output=True, timeout=60
-    )
+    argv = [program(), "hosts", "--json"]
+    try:
+        listed = subprocess.run(argv, check=True, capture_output=True, timeout=60)
+    except OSError as error:
+        raise SbinjectError(f"cannot run '{argv[0]}': {error.strerror}", exit=1) from error
+    except subprocess.SubprocessError as error:
+        why = f"'{argv[0]}' cannot list the releases it knows: is it as new as this package?"
+        raise SbinjectError(f"{why} ({error})", exit=1) from error
     last = max(
         (f"inspect_ai {json.loads(line)['to']}" for line in listed.stdout.splitlines()),
         key=release_of,

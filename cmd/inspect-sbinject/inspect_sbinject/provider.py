@@ -21,10 +21,12 @@ from inspect_ai.util._sandbox.limits import SandboxEnvironmentLimits
 from . import channels, contract, pieces, provenance
 from .channel import SERVER_ERROR, Channel
 from .client import Options, Receipt, inject_all
-from .errors import NoContainer, SbinjectError
+from .errors import EngineUnreachable, NoContainer, SbinjectError
 from .program import program
 
 ROOT = ("root", "0", "root:root", "0:0")
+WHO = 'while read -r line; do case $line in Uid:*) echo "$line" ;; esac; done </proc/self/status'
+"""Nothing that is looked up in a PATH, where the agent may have put a program."""
 
 _seen: ContextVar[dict[str, str] | None] = ContextVar("inspect_sbinject_seen", default=None)
 """The containers that docker compose has listed: name by service."""
@@ -39,6 +41,8 @@ async def put(containers: list[str]) -> list[Receipt]:
     """One run of sbinject."""
     try:
         return await inject_all(containers, **vars(options()))
+    except TimeoutError as error:
+        raise EngineUnreachable(f"{containers[0]}: sbinject did not end in time") from error
     except OSError as error:
         raise SbinjectError(f"cannot run '{program()}': {error.strerror}") from error
 
@@ -167,8 +171,8 @@ class SbinjectSandboxEnvironment(DockerSandboxEnvironment):
         if user is not None:
             return user in ROOT
         if self._root_by_default is None:
-            asked = await super().exec(["/bin/sh", "-c", "id -u"])
-            self._root_by_default = asked.success and asked.stdout.strip() == "0"
+            asked = await super().exec(["/bin/sh", "-c", WHO])
+            self._root_by_default = asked.success and asked.stdout.split()[1:2] == ["0"]
         return self._root_by_default
 
     async def _call(

@@ -9,7 +9,7 @@ import io
 import os
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from importlib import import_module
@@ -21,7 +21,8 @@ from inspect_ai.util._sandbox.docker.docker import DockerSandboxEnvironment
 from . import contract, provenance
 from .client import ended
 from .errors import SbinjectError
-from .provider import SbinjectSandboxEnvironment, options, put
+from .program import program
+from .provider import SbinjectSandboxEnvironment, put
 
 _tools: Any = import_module("inspect_ai.tool._sandbox_tools_utils.sandbox")
 
@@ -37,10 +38,7 @@ def _failure(message: str, cause: Exception | None = None) -> Exception:
 
 
 async def _put(container: str) -> None:
-    try:
-        [receipt] = await put([container])
-    except SbinjectError as error:
-        raise _failure(str(error), error) from error
+    [receipt] = await put([container])
     if not _is_found(receipt.adopted_by):
         raise _failure(
             f"{receipt.name}: the tools are in the container, but {receipt.placed} is at the path "
@@ -78,13 +76,16 @@ def _directory() -> tempfile.TemporaryDirectory[str]:
 
 
 async def _artifact(arch: str, musl: bool) -> tuple[str, bytes]:
-    directory = Path(_directory().name)
-    if not any(directory.iterdir()):
-        argv = [options().argv("payloads")[0], "payloads", "--json"]
-        argv += [f"--for={contract.client()}", f"--output={directory}"]
+    directory = Path(_directory().name, "all")
+    if not directory.exists():
+        # Samples may do this at the same time: each sees all of it, or nothing.
+        new = Path(tempfile.mkdtemp(dir=_directory().name))
+        argv = [program(), "payloads", "--json", f"--for={contract.client()}", f"--output={new}"]
         exit, _, err = await ended(argv, 60)
         if exit != 0:
             raise _failure(err.decode(errors="replace").strip())
+        with suppress(OSError):  # another was first
+            new.rename(directory)
     name = f"inspect-sandbox-tools-{arch}{'-musl' if musl else ''}-v*"
     files = sorted(directory.glob(name))
     if not files:
@@ -99,7 +100,12 @@ def _install() -> None:
     original_open = _tools._open_executable_for_arch
 
     async def inject_tools(sandbox: Any) -> None:
-        await _inject(sandbox, original_inject)
+        try:
+            await _inject(sandbox, original_inject)
+        except SbinjectError as error:
+            raise _failure(str(error), error) from error
+        except OSError as error:  # such as no docker command, or TimeoutError
+            raise _failure(f"docker cannot be asked for the container: {error}", error) from error
 
     @asynccontextmanager
     async def open_executable(arch: str, *musl: bool) -> AsyncIterator[tuple[str, BinaryIO]]:
