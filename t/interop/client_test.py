@@ -258,6 +258,12 @@ async def refusals(directory: str) -> None:
     long = channel.run(["cat"], input=bytes(REQUEST_MAX))
     await raises("a command with too long an input is not started", sbi.NotStarted, long)
     await channel.close()
+    ending = program(directory, "ending", "read -r a; printf '%s\\n' \"$a\"; read -r b; exit 4")
+    channel = sbi.Channel("c", sbi.Options(program=ending), commands=True)
+    await channel.request(request("echo", 0))
+    name = "a container that ends while a command runs is not one without it"
+    await raises(name, sbi.ContainerEnded, channel.run(["true"]), 4)
+    await channel.close()
 
 
 def pipe_of(channel: sbi.Channel) -> int:

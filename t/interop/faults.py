@@ -165,6 +165,23 @@ async def container_killed() -> object:
         return f"{type(error).__name__}: {error}"
 
 
+async def restarted() -> object:
+    """By its own command, which is not run once more."""
+    await sandbox().exec(["true"])
+    try:
+        await sandbox().exec(["sh", "-c", "echo once >>/count; kill 1; sleep 100"])
+    except Exception as error:
+        name = type(error).__name__
+    else:
+        name = "none"
+    while True:
+        with suppress(Exception):
+            count = await sandbox().exec(["cat", "/count"])
+            if count.success:
+                return [name in ("none", "SandboxUnavailableError"), count.stdout]
+        await anyio.sleep(0.05)
+
+
 async def given_up() -> object:
     """A call, and a command with all that it has started, by a scope that ends."""
     await edit()
@@ -257,6 +274,9 @@ def judge_kills(points: Points, route: str) -> None:
         seen(log) == ["True"],
         (seen(log), errors(log)),
     )
+    log = run(route, restarted, service={**SERVICE, "restart": "always"}, time_limit=300)
+    ok = seen(log) == [str([True, "once\n"])]
+    points.add("a command under way as its container restarts runs once", ok, (seen(log), errors(log)))
     log = run(route, container_killed)
     ok = len(seen(log)) == 1 and "is not running" in seen(log)[0] + errors(log)
     points.add("a container killed is a clear error", ok, (seen(log), errors(log)))
@@ -313,6 +333,17 @@ read -r go <{1}
 mv "$out/.new/"* "$out"
 rmdir "$out/.new"
 """
+
+
+def judge_entry(points: Points, route: str) -> None:
+    """With an inspect_ai that lacks what this needs."""
+    code = "import sys; sys.modules['inspect_sbinject.switch'] = None; import inspect_sbinject.entry"
+    for switched, wanted in ("", 0), ("1", 1):
+        env = {**os.environ, "INSPECT_SBINJECT": switched}
+        ran = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+        ok = ran.returncode == wanted and ("cannot use the one" in ran.stderr) == bool(wanted)
+        name = "is an error where the switch is on" if wanted else "is none if nobody uses it"
+        points.add(f"an entry point that cannot be loaded {name}", ok, ran)
 
 
 def judge_artifact(points: Points, route: str) -> None:
@@ -397,7 +428,7 @@ def main(route: str, only: str = "") -> int:
         return 0
     points = Points(f"inspect_ai {inspect_ai.__version__}, {route}, faults")
     judges = [judge_kills, judge_ends, judge_refusals, judge_user, judge_many, judge_contract]
-    for judge in [*judges, judge_artifact]:
+    for judge in [*judges, judge_entry, judge_artifact]:
         judge(points, route)
     if route == "exec":
         judge_exec(points, route)

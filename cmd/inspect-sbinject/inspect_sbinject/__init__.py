@@ -19,6 +19,7 @@ from .client import (
 )
 from .errors import (
     ChannelBroken,
+    ContainerEnded,
     EngineUnreachable,
     Interrupted,
     Mismatch,
@@ -36,6 +37,7 @@ __all__ = [
     "CLIENT",
     "Channel",
     "ChannelBroken",
+    "ContainerEnded",
     "EngineUnreachable",
     "Interrupted",
     "Mismatch",

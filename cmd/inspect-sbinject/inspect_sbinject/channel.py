@@ -23,7 +23,14 @@ import anyio.to_thread
 from anyio.lowlevel import RunVar
 
 from .client import Options
-from .errors import FAILURES, ChannelBroken, NotStarted, ProtocolError, SbinjectError
+from .errors import (
+    FAILURES,
+    ChannelBroken,
+    ContainerEnded,
+    NotStarted,
+    ProtocolError,
+    SbinjectError,
+)
 
 REQUEST_MAX = 64 << 20
 """Bytes in a request; the program in the container takes no longer one."""
@@ -266,7 +273,8 @@ class _Connection:
         said = said.removeprefix(f"{self.container}: ")
         # An exit status says why it could not be opened.
         opened = self.answered or exit not in FAILURES or exit == 1
-        kind = ChannelBroken if opened and exit != 4 else FAILURES[exit][1]
+        ended = ContainerEnded if exit == 4 else ChannelBroken
+        kind = ended if opened else FAILURES[exit][1]
         return kind(f"{self.container}: the channel ended: {said}", self.container, exit)
 
     def end(self, patience: float = END_SECONDS) -> None:

@@ -12,14 +12,14 @@ from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from importlib import import_module
 from logging import getLogger
-from typing import Any
+from typing import Any, cast
 from weakref import WeakValueDictionary
 
 import anyio
 from inspect_ai.util import ExecResult, concurrency
 
 from .channel import KEEP_MAX, Channel
-from .errors import NoContainer, NotStarted
+from .errors import ContainerEnded, NoContainer, NotStarted, SbinjectError
 
 logger = getLogger(__name__)
 
@@ -86,6 +86,13 @@ def _parse(arguments: Sequence[str]) -> _Command | None:
     return command
 
 
+def unavailable(error: SbinjectError) -> Exception:
+    """As the docker provider reports a container that has gone."""
+    util = import_module("inspect_ai.util")
+    kind = getattr(util, "SandboxUnavailableError", RuntimeError)
+    return cast(Exception, kind(f"The sandbox is not running and cannot execute: {error}"))
+
+
 async def _over(
     channel: Channel,
     command: _Command,
@@ -130,6 +137,8 @@ def _install() -> None:
             try:
                 async with limit() if concurrency else nullcontext():
                     return await _over(channel, command, input, timeout, output_limit or KEEP_MAX)
+            except ContainerEnded as error:
+                raise unavailable(error) from error
             except (NotStarted, NoContainer) as error:
                 # Nothing ran. What there is to say about that, docker says.
                 logger.info("by docker compose exec, not by sbinject: %s", error)

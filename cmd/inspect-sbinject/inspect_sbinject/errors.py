@@ -51,6 +51,10 @@ class ChannelBroken(SbinjectError):
     """The channel into a container ended while a request was under way."""
 
 
+class ContainerEnded(NoContainer):
+    """The container ended while the channel into it was open: what was under way may have run."""
+
+
 class NotStarted(SbinjectError):
     """A command was not started, because it would not run just as the engine runs it."""
 

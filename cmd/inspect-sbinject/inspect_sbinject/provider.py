@@ -189,20 +189,13 @@ class SbinjectSandboxEnvironment(DockerSandboxEnvironment):
             except TimeoutError:
                 raise TimeoutError(f"Command timed out after {timeout} seconds") from None
             except NoContainer as error:
-                raise _unavailable(error) from error
+                raise channels.unavailable(error) from error
         wrong = _service_error(reply)
         if wrong is not None:
             return ExecResult(False, 1, "", f"sbinject: {self._channel.container}: {wrong}")
         if limit:
             return ExecResult(True, 0, self._pieces.first(request, reply, limit), "")
         return ExecResult(True, 0, _last(reply), "")
-
-
-def _unavailable(error: SbinjectError) -> Exception:
-    """As the docker provider reports a container that has gone."""
-    util = import_module("inspect_ai.util")
-    kind = getattr(util, "SandboxUnavailableError", RuntimeError)
-    return cast(Exception, kind(f"The sandbox is not running and cannot execute: {error}"))
 
 
 def _request(cmd: list[str], input: str | bytes | None) -> dict[str, Any] | None:
