@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What inspect_ai loads; in an environment without what this needs, it says so when it is used."""
 
+import os
 from typing import Any
 
 try:
@@ -21,6 +22,10 @@ except (ImportError, AttributeError) as error:
             if name.startswith("__"):
                 raise AttributeError(name)
             raise PrerequisiteError(_why)
+
+    if os.environ.get("INSPECT_SBINJECT") == "1":
+        # Of what fails here inspect_ai only warns, and would go on with tools of its own.
+        raise SystemExit(_why) from error
 
     @sandboxenv(name="sbinject")
     class SbinjectSandboxEnvironment(metaclass=_Refusing):
