@@ -276,7 +276,8 @@ def judge_kills(points: Points, route: str) -> None:
     )
     log = run(route, restarted, service={**SERVICE, "restart": "always"}, time_limit=300)
     ok = seen(log) == [str([True, "once\n"])]
-    points.add("a command under way as its container restarts runs once", ok, (seen(log), errors(log)))
+    name = "a command under way as its container restarts runs once"
+    points.add(name, ok, (seen(log), errors(log)))
     log = run(route, container_killed)
     ok = len(seen(log)) == 1 and "is not running" in seen(log)[0] + errors(log)
     points.add("a container killed is a clear error", ok, (seen(log), errors(log)))
@@ -337,7 +338,8 @@ rmdir "$out/.new"
 
 def judge_entry(points: Points, route: str) -> None:
     """With an inspect_ai that lacks what this needs."""
-    code = "import sys; sys.modules['inspect_sbinject.switch'] = None; import inspect_sbinject.entry"
+    without = "import sys; sys.modules['inspect_sbinject.switch'] = None; "
+    code = without + "import inspect_sbinject.entry"
     for switched, wanted in ("", 0), ("1", 1):
         env = {**os.environ, "INSPECT_SBINJECT": switched}
         ran = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
