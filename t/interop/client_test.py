@@ -258,6 +258,11 @@ async def refusals(directory: str) -> None:
     long = channel.run(["cat"], input=bytes(REQUEST_MAX))
     await raises("a command with too long an input is not started", sbi.NotStarted, long)
     await channel.close()
+    reply = '{"error": {"code": -32000, "message": "Server error", "data": "killed"}, "id": 1}'
+    killed = program(directory, "killed", f"read -r a; printf '%s\\n' '{reply}'; exec cat")
+    channel = sbi.Channel("c", sbi.Options(program=killed), commands=True)
+    await raises("a command that was ended is an error", sbi.SbinjectError, channel.run(["true"]))
+    await channel.close()
     ending = program(directory, "ending", "read -r a; printf '%s\\n' \"$a\"; read -r b; exit 4")
     channel = sbi.Channel("c", sbi.Options(program=ending), commands=True)
     await channel.request(request("echo", 0))

@@ -426,6 +426,10 @@ class Channel:
         error = reply.get("error")
         if isinstance(error, dict) and error.get("code") in (NOT_STARTED, METHOD_NOT_FOUND):
             raise NotStarted(f"{self.container}: {error.get('message')}", self.container)
+        if isinstance(error, dict) and error.get("code") == SERVER_ERROR:
+            raise SbinjectError(
+                f"{self.container}: a command was ended: {error.get('data')}", self.container
+            )
         result = reply.get("result")
         try:
             if not isinstance(result, dict) or type(result["status"]) is not int:
