@@ -24,7 +24,7 @@ from inspect_ai.model import get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import text_editor
 from inspect_ai.util import sandbox
-from inspect_sbinject import switch
+from inspect_sbinject import provider, switch
 from inspect_sbinject.channels import TOOLS_CLI
 
 from evals import PROVIDER, SWITCHED, Points
@@ -306,6 +306,15 @@ def judge_refusals(points: Points, route: str) -> None:
     said = errors(run(route, edit))
     os.environ["SBINJECT"] = SBINJECT
     points.add("a program that is missing is named", "/no/such/sbinject" in said, said)
+    points.add("and nothing is left", not projects(), projects())
+    once = Path("once").absolute()
+    once.write_text(f"#!/bin/sh\n[ $1 != inject ] || rm {once}\nexec {SBINJECT} \"$@\"\n")
+    once.chmod(0o755)
+    provider._runs_commands.cache_clear()
+    os.environ["SBINJECT"] = str(once)
+    said = errors(run(route, edit))
+    os.environ["SBINJECT"] = SBINJECT
+    points.add("one that is missing a little later, too", str(once) in said, said)
     points.add("and nothing is left", not projects(), projects())
 
 

@@ -119,19 +119,20 @@ class SbinjectSandboxEnvironment(DockerSandboxEnvironment):
         """One run of sbinject for all services of the sample."""
         services = {name: cast(DockerSandboxEnvironment, e) for name, e in environments.items()}
         receipts = await put([seen[e._service] for e in services.values()])
+        commands = _runs_commands()  # it may fail, and what is half adopted cannot be cleaned up
         for environment, receipt in zip(services.values(), receipts):
             environment.__class__ = cls
-            cast(SbinjectSandboxEnvironment, environment)._adopt(receipt)
+            cast(SbinjectSandboxEnvironment, environment)._adopt(receipt, commands)
         provenance.record(
             "provider",
             containers={name: provenance.of(r) for name, r in zip(services, receipts)},
         )
 
-    def _adopt(self, receipt: Receipt) -> None:
+    def _adopt(self, receipt: Receipt, commands: bool) -> None:
         self.receipt = receipt
         self._root_by_default = None
         self._pieces = pieces.Pieces()
-        self._channel = Channel(receipt.id, options(), commands=_runs_commands())
+        self._channel = Channel(receipt.id, options(), commands=commands)
         channels.register(self._project.name, self._service, self._channel)
 
     @classmethod
