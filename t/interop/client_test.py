@@ -245,6 +245,7 @@ async def turns(directory: str) -> None:
 async def refusals(directory: str) -> None:
     """What cannot be asked, and what is no answer."""
     deep = program(directory, "deep", "read -r a; printf '%100000s\\n' | tr ' ' '['; exec cat")
+    # What comes after them, even a reply, does not count.
     channel = sbi.Channel("c", sbi.Options(program=deep))
     async with anyio.create_task_group() as group:
         for n in range(2):
@@ -255,6 +256,7 @@ async def refusals(directory: str) -> None:
     await raises("a channel without a program", sbi.SbinjectError, missing.call("version"))
     echo = sbi.Options(program=program(directory, "echo", "exec cat"))
     channel = sbi.Channel("c", echo, commands=True)
+    await raises("a reply without a result", sbi.ProtocolError, channel.call("version"))
     long = channel.run(["cat"], input=bytes(REQUEST_MAX))
     await raises("a command with too long an input is not started", sbi.NotStarted, long)
     await channel.close()

@@ -186,7 +186,8 @@ class _Connection:
             *lines, rest = bytes(self.received).split(b"\n")
             self.received = bytearray(rest)
             for line in lines:
-                self._dispatch(line)
+                if not self.error:
+                    self._dispatch(line)
         elif start > REPLY_MAX:
             self.fail(ProtocolError(f"{self.container}: a reply is too long", self.container))
 
@@ -373,6 +374,8 @@ class Channel:
         reply = json.loads(await self.request(request))
         if "error" in reply:
             raise SbinjectError(f"{self.container}: {method}: {reply['error']}", self.container)
+        if "result" not in reply:
+            raise ProtocolError(f"{self.container}: {method}: there is no result", self.container)
         return reply["result"]
 
     async def run(

@@ -50,7 +50,11 @@ async def put(containers: list[str]) -> list[Receipt]:
 @cache
 def _runs_commands() -> bool:
     """An sbinject that $SBINJECT names may be an older one."""
-    asked = subprocess.run([program(), "pipe", "--help"], capture_output=True, timeout=60)
+    argv = [program(), "pipe", "--help"]
+    try:
+        asked = subprocess.run(argv, capture_output=True, timeout=60)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SbinjectError(f"cannot run '{argv[0]}': {error}") from error
     return b"--exec" in asked.stdout
 
 
