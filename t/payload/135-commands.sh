@@ -47,7 +47,7 @@ is '256 at once, and one too many' "$(c many 256)" \
 touch go
 is '512 that leave something behind, and one too many' "$(c many_left 512)" \
   "{0} -32011 not started: what 512 commands have left behind has their outputs open, and no more may do so True 0 (0, 0)"
-is 'floods' "$(c floods)" 'True {137} True {True} True 0 0 (0, 0)'
+is 'floods' "$(c floods)" 'True {137} True {True} 0 0 (0, 0)'
 is 'replies that nobody reads' "$(c unread)" 'True {3000000} (0, 0)'
 is 'one does not wait for another' "$(c at_once)" "[b'0\\n', b'1\\n', b'2\\n'] 137 (0, 0)"
 is 'nothing is left of them' "$(pgrep -cf "^$PROGRAM pipe")" 0
