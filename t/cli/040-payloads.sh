@@ -5,7 +5,7 @@
 # shellcheck source=t/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-max_amd64=360000
+max_amd64=400000
 
 sb payloads --json
 exits "payloads --json" 0
