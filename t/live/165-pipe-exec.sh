@@ -10,6 +10,9 @@
 . "$(dirname "$0")/lib.sh"
 need_sbinject
 
+volume=$(unique etc)
+at_exit() { api "$ENGINE" DELETE "/volumes/$volume?force=1" >/dev/null || :; }
+
 # pipes IMAGE HOST CONFIG [CASE...]: what differs, and what is refused, in one line
 pipes() {
   local name id
@@ -119,7 +122,7 @@ docker*)
   prepare='sed -i "/^games:/d" /etc/passwd; printf "games:x:5:60:\0:/usr/games:x\ngames:x:0:0::/:x\n" >>/etc/passwd'
   same 'NUL in passwd' bookworm '{}' '{}' "$others"
   prepare='sed -i "/^games:/d" /etc/passwd; echo games:x:77:78::/:x >>/etc/passwd'
-  same 'users from a volume' bookworm "{\"Binds\":[\"$(unique etc):/etc\"]}" '{}' "root $others"
+  same 'users from a volume' bookworm "{\"Binds\":[\"$volume:/etc\"]}" '{}' "root $others"
   prepare=''
   ;;
 esac

@@ -26,7 +26,7 @@ for image in distroless scratch; do
 done
 
 # Volumes of the image go with the container.
-volumes() { api "$ENGINE" GET /volumes | jq -c '[.Volumes[]?.Name]'; }
+volumes() { api "$ENGINE" GET /volumes | jq -c '[.Volumes[]?.Name] | sort'; }
 before=$(volumes)
 with_volume=$(unique volume)
 id=$(ctr_new "$ENGINE" scratch "$with_volume" '' '{"Volumes":{"/data":{}}}')
