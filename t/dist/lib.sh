@@ -27,6 +27,8 @@ make_() {
   }
 }
 
+[ -f "$dist/SHA256SUMS" ] || make_ packages
+
 # static ARCH: the static command
 static() { printf '%s/build/host/%s/sbinject\n' "$top" "$1"; }
 
