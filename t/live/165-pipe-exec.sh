@@ -3,6 +3,7 @@
 # Goal: what "pipe --exec" runs begins, sees and ends just as what the engine's own exec runs, in
 # containers of many kinds; or it is refused.
 # tier: check
+# first: docker20 podman43
 # also: docker20-userns
 # images: bookworm busybox musl
 # timeout: 1800
