@@ -114,22 +114,21 @@ class Options:
         return argv
 
 
-async def prepare(environment: Connectable, **options: Any) -> Receipt:
-    """Put the tools into the container of a sandbox; options are those of Options."""
+async def _container_of(environment: Connectable) -> str:
     connection = await environment.connection()
     if not connection.container:
         raise Unsupported(f"a sandbox of type '{connection.type}' has no container")
-    return await inject(connection.container, **options)
+    return str(connection.container)
+
+
+async def prepare(environment: Connectable, **options: Any) -> Receipt:
+    """Put the tools into the container of a sandbox; options are those of Options."""
+    return await inject(await _container_of(environment), **options)
 
 
 async def prepare_all(environments: dict[str, Any], **options: Any) -> dict[str, Receipt]:
     """Put the tools into all containers of a sample, in one run; receipts by service."""
-    names = {}
-    for service, environment in environments.items():
-        connection = await environment.connection()
-        if not connection.container:
-            raise Unsupported(f"a sandbox of type '{connection.type}' has no container")
-        names[service] = connection.container
+    names = {service: await _container_of(e) for service, e in environments.items()}
     receipts = await inject_all(list(names.values()), **options)
     return dict(zip(names, receipts))
 
