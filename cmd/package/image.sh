@@ -22,7 +22,6 @@ described() {
     --argjson size "$(stat -c %s "$blobs/$2")" '{mediaType: $type, digest: "sha256:\($digest)", size: $size}'
 }
 
-created=$(date -d "@$date" +%Y-%m-%dT%H:%M:%SZ)
 labels=$(jq -n -c --arg release "$RELEASE" --arg created "$created" '{
   "org.opencontainers.image.title": "sbinject", "org.opencontainers.image.version": $release,
   "org.opencontainers.image.created": $created, "org.opencontainers.image.licenses": "MIT",

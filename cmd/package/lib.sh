@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # lib.sh: what the scripts that make packages source: the same bytes from the same source, in whatever
 # directory, at whatever time. Given by make: RELEASE, and SELF, a static command that runs here.
-# Given here: top; tmp, removed at the end; dist, where packages go; date, the release's, in seconds.
+# Given here: top; tmp, removed at the end; dist, where packages go; date, the release's, in
+# seconds, and created, the same as documents have it.
 set -eu -o pipefail
 umask 022
 export LC_ALL=C TZ=UTC
@@ -21,6 +22,7 @@ day=$(sed -n "s/^## ${RELEASE//./\\.} (\([0-9-]*\))$/\1/p" man/CHANGES.md)
 [ -n "$day" ] || die "man/CHANGES.md has no entry '## $RELEASE (YYYY-MM-DD)'"
 date=${SOURCE_DATE_EPOCH:-$(date -d "$day" +%s)}
 export SOURCE_DATE_EPOCH=$date
+created=$(date -d "@$date" +%Y-%m-%dT%H:%M:%SZ)
 
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/sbinject-package-XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
@@ -48,7 +50,7 @@ packed() {
 # sbom ARCH: what the packages for it hold, as SPDX 2.3
 sbom() {
   jq -n -S --rawfile linked "build/host/$1/linked.tsv" --arg release "$RELEASE" --arg arch "$1" \
-    --arg sha256 "$(digest "$(built "$1")")" --arg created "$(date -d "@$date" +%Y-%m-%dT%H:%M:%SZ)" \
+    --arg sha256 "$(digest "$(built "$1")")" --arg created "$created" \
     -f cmd/package/sbom.jq
 }
 
